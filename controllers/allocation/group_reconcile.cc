@@ -35,11 +35,11 @@ bool has_unmarked(const PodState& state) {
 GroupReconcile::GroupReconcile(const View& view, const Tools& tools, std::shared_ptr<MemberSteps> made, Duration spent)
     : view_(view), tools_(tools), made_(std::move(made)), members_(made_->members), spent_(spent) {
   pods_.reserve(made_->steps.size());
-  for (PodReconcile& steps : made_->steps) {
-    steps.same_choice_ = &same_choice_;
-    pods_.push_back({&steps});
+  for (const auto& steps : made_->steps) {
+    steps->same_choice_ = &same_choice_;
+    pods_.push_back({steps.get()});
   }
-  first_ = &made_->steps.front();
+  first_ = made_->steps.front().get();
 }
 
 Outcome GroupReconcile::run() {
@@ -57,7 +57,7 @@ Outcome GroupReconcile::run() {
   }
   watch_holds();
   Outcome outcome = merged();
-  if (unfinished_) tools_.kept_members.keep(view_, made_);
+  if (unfinished_ || (pods_.size() > kMany && outcome.has_writes())) tools_.kept_members.keep(view_, made_);
   return outcome;
 }
 
@@ -243,7 +243,7 @@ Outcome GroupReconcile::merged() {
   Outcome all = std::move(first_->outcome_);
   std::unordered_set<std::string> written;
   size_t effects = all.effects.size();
-  for (const PodReconcile& steps : made_->steps) effects += steps.outcome_.effects.size();
+  for (const auto& steps : made_->steps) effects += steps->outcome_.effects.size();
   all.effects.reserve(effects);
   written.reserve(effects);
   const auto is_new = [&](const Effect& effect) {
@@ -251,9 +251,9 @@ Outcome GroupReconcile::merged() {
     return write == nullptr || write->resource_version.empty() || written.insert(write->object.uid).second;
   };
   std::erase_if(all.effects, [&](const Effect& effect) { return !is_new(effect); });
-  for (PodReconcile& steps : made_->steps) {
-    if (&steps == first_) continue;
-    Outcome& one = steps.outcome_;
+  for (const auto& steps : made_->steps) {
+    if (steps.get() == first_) continue;
+    Outcome& one = steps->outcome_;
     for (Effect& effect : one.effects)
       if (is_new(effect)) all.effects.push_back(std::move(effect));
     if (one.requeue_after) all.requeue_in(*one.requeue_after);
@@ -315,7 +315,7 @@ Outcome reconcile_member(const View& view, const api::Pod& pod, Role role, const
   }
   const allocator::SliceLimit& slice = tools.allocator.options().slice;
   const MonoTime began = slice.clock ? slice.clock->mono_now() : MonoTime{};
-  std::shared_ptr<MemberSteps> made = tools.kept_members.take(view, membership);
+  std::shared_ptr<MemberSteps> made = tools.kept_members.take(view, tools, membership);
   if (!made || made->members.waiting.front()->metadata.uid != pod.metadata.uid) {
     GroupMembers members = members_of(view, membership, tools.options);
     if (members.launched) return alone.run();

@@ -14,11 +14,18 @@ namespace {
 // Nothing: not every change of the view is told.
 std::optional<Sources> sources_of(const View& view, const GroupMembers& members) {
   Sources sources;
+  for (size_t i = 0; i < members.waiting.size(); ++i)
+    sources.waiting.emplace(members.waiting[i]->metadata.uid, static_cast<uint32_t>(i));
   for (const api::Pod* pod : view.pods_of_group(members.group.key())) {
     sources.pods.push_back(view.watched_pod(pod->metadata.key()));
     if (sources.pods.back().get() != pod) return std::nullopt;
-    sources.uids.insert(pod->metadata.uid);
-    for (std::string& key : claim_keys_of(*pod)) sources.claims.insert(std::move(key));
+    const auto member = sources.waiting.find(pod->metadata.uid);
+    if (member == sources.waiting.end()) sources.other_uids.insert(pod->metadata.uid);
+    for (std::string& key : claim_keys_of(*pod))
+      if (member != sources.waiting.end())
+        sources.claims[std::move(key)].push_back(member->second);
+      else
+        sources.other_claims.insert(std::move(key));
   }
   return sources;
 }
@@ -26,38 +33,60 @@ std::optional<Sources> sources_of(const View& view, const GroupMembers& members)
 }  // namespace
 
 // A pod's state is derived from the claims that it names, those that it controls, and those reserved for it.
-bool Sources::include(const api::ResourceClaim& claim) const {
-  if (claims.contains(claim.metadata.key())) return true;
-  if (const api::OwnerReference* owner = claim.metadata.controller(); owner && uids.contains(owner->uid)) return true;
-  return std::any_of(claim.status.reserved_for.begin(), claim.status.reserved_for.end(),
-                     [&](const auto& consumer) { return uids.contains(consumer.uid); });
+bool Sources::note_change(const api::ResourceClaim& claim) {
+  const std::string key = claim.metadata.key();
+  if (other_claims.contains(key)) return false;
+  if (const auto named = claims.find(key); named != claims.end())
+    changed.insert(named->second.begin(), named->second.end());
+  bool others = false;
+  const auto note_pod = [&](const std::string& uid) {
+    if (const auto member = waiting.find(uid); member != waiting.end()) changed.insert(member->second);
+    others = others || other_uids.contains(uid);
+  };
+  if (const api::OwnerReference* owner = claim.metadata.controller()) note_pod(owner->uid);
+  for (const api::ResourceClaimConsumerReference& consumer : claim.status.reserved_for) note_pod(consumer.uid);
+  return !others;
 }
 
 MemberSteps::MemberSteps(const View& view, const Tools& tools, Membership of, GroupMembers all)
     : membership(std::move(of)), members(std::move(all)) {
-  for (const api::Pod* pod : members.waiting) steps.emplace_back(view, *pod, role_of(*pod, tools.options), tools);
+  steps.reserve(members.waiting.size());
+  for (const api::Pod* pod : members.waiting)
+    steps.push_back(std::make_unique<PodReconcile>(view, *pod, role_of(*pod, tools.options), tools));
 }
 
-std::shared_ptr<MemberSteps> KeptMembers::take(const View& view, const Membership& membership) {
+void MemberSteps::derive_changed(const View& view, const Tools& tools) {
+  if (sources.changed.empty()) return;
+  for (const uint32_t i : sources.changed) {
+    const api::Pod& pod = *members.waiting[i];
+    steps[i] = std::make_unique<PodReconcile>(view, pod, role_of(pod, tools.options), tools);
+  }
+  sources.changed.clear();
+  asked.clear();
+  questions.clear();
+}
+
+std::shared_ptr<MemberSteps> KeptMembers::take(const View& view, const Tools& tools, const Membership& membership) {
   const auto known = std::find_if(kept_.begin(), kept_.end(),
                                   [&](const Kept& one) { return one.made->membership.group == membership.group; });
   if (known == kept_.end()) return nullptr;
   const Kept kept = std::move(*known);
   kept_.erase(known);
-  return kept.view == &view && kept.made->membership == membership ? kept.made : nullptr;
+  if (kept.view != &view || kept.made->membership != membership) return nullptr;
+  kept.made->derive_changed(view, tools);
+  return kept.made;
 }
 
 void KeptMembers::keep(const View& view, std::shared_ptr<MemberSteps> made) {
   // Nodes and device plugins decide about extended resources too.
-  if (std::any_of(made->steps.begin(), made->steps.end(),
-                  [](const PodReconcile& steps) { return steps.asks_for_extended(); }))
+  if (std::any_of(made->steps.begin(), made->steps.end(), [](const auto& steps) { return steps->asks_for_extended(); }))
     return;
   if (made->sources.pods.empty()) {
     std::optional<Sources> sources = sources_of(view, made->members);
     if (!sources) return;
     made->sources = std::move(*sources);
   }
-  for (PodReconcile& steps : made->steps) steps.begin_again();
+  for (const auto& steps : made->steps) steps->begin_again();
   if (kept_.size() >= kMost) kept_.pop_front();
   kept_.push_back({&view, std::move(made)});
 }
@@ -73,8 +102,8 @@ void KeptMembers::pod_changed(const api::Pod& pod) {
 
 void KeptMembers::claim_changed(const api::ResourceClaim* before, const api::ResourceClaim* after) {
   std::erase_if(kept_, [&](const Kept& kept) {
-    const Sources& sources = kept.made->sources;
-    return (before && sources.include(*before)) || (after && sources.include(*after));
+    Sources& sources = kept.made->sources;
+    return (before && !sources.note_change(*before)) || (after && !sources.note_change(*after));
   });
 }
 

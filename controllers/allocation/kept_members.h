@@ -1,18 +1,23 @@
-// KeptMembers: what a reconcile derived about the members of a group whose search goes on in the next slice.
+// KeptMembers: what a reconcile derived about the members of a group that is reconciled again soon: its search goes on
+// in the next slice, or its members are written a few at a time.
 //
-//   std::shared_ptr<MemberSteps> known = kept.take(view, membership);   // null: derive them
+//   std::shared_ptr<MemberSteps> known = kept.take(view, tools, membership);   // null: derive them
 //   ...
-//   kept.keep(view, std::move(known));                                 // only if nothing was decided about them
+//   kept.keep(view, std::move(known));
 //
-// Deriving the states of 1,000 pods takes as long as most of a slice. They are used again only while nothing they were
-// derived from has changed, so they equal what deriving would give. Right only if it is notified of every change of a
-// pod, a claim (in the stream too) and a DeviceClass. Bounded: kMost groups. Not thread-safe.
+// Deriving the states of 1,000 pods takes as long as most of a slice. A state is used again while nothing it was
+// derived from has changed; the others are derived again, so that all equal what deriving would give. Right only if it
+// is notified of every change of a pod, a claim (in the stream too) and a DeviceClass. Bounded: kMost groups. Not
+// thread-safe.
 #pragma once
 
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <set>
 #include <string>
+#include <string_view>
+#include <unordered_map>
 #include <unordered_set>
 #include <vector>
 
@@ -22,21 +27,26 @@
 
 namespace dra::allocation {
 
-// What the states of a group's members were derived from.
+// What the states of a group's members were derived from. Members by their index.
 struct Sources {
-  bool include(const api::ResourceClaim& claim) const;
+  // False: it may concern a pod that does not wait, on which depends whether the group is launched.
+  bool note_change(const api::ResourceClaim& claim);
 
-  std::vector<std::shared_ptr<const api::Pod>> pods;  // all of the group: the members keep pointers to them
-  std::unordered_set<std::string_view> uids;          // of `pods`
-  std::unordered_set<std::string> claims;             // keys of the claims that `pods` name, existing or not
+  std::vector<std::shared_ptr<const api::Pod>> pods;              // all of the group: the members keep pointers to them
+  std::unordered_map<std::string_view, uint32_t> waiting;         // by uid
+  std::unordered_map<std::string, std::vector<uint32_t>> claims;  // keys that they name, existing or not
+  std::unordered_set<std::string_view> other_uids;                // of the pods that do not wait
+  std::unordered_set<std::string> other_claims;                   // that those name
+  std::set<uint32_t> changed;                                     // members whose sources changed
 };
 
 struct MemberSteps {
   MemberSteps(const reconcile::View& view, const Tools& tools, reconcile::Membership of, GroupMembers all);
+  void derive_changed(const reconcile::View& view, const Tools& tools);
 
   const reconcile::Membership membership;
   const GroupMembers members;
-  std::deque<PodReconcile> steps;  // of members.waiting, in its order
+  std::vector<std::unique_ptr<PodReconcile>> steps;  // of members.waiting, in its order
   // What the search was last asked about which of `steps`, and NodeChooser::shapes_version() then.
   std::vector<size_t> asked;
   std::vector<gang::Member> questions;
@@ -48,7 +58,8 @@ class KeptMembers {
  public:
   static constexpr size_t kMost = 4;
 
-  std::shared_ptr<MemberSteps> take(const reconcile::View& view, const reconcile::Membership& membership);
+  std::shared_ptr<MemberSteps> take(const reconcile::View& view, const Tools& tools,
+                                    const reconcile::Membership& membership);
   // Only of a view that has watched_pod().
   void keep(const reconcile::View& view, std::shared_ptr<MemberSteps> made);
   void pod_changed(const api::Pod& pod);  // before or after the change

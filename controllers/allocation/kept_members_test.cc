@@ -123,7 +123,12 @@ TEST_F(KeptMembersTest, AChangeOfASourceIsSeen) {
     EXPECT_EQ(allocations(by), 0u);
     changes[i](by);
     allocations(by);
-    EXPECT_GE(watched.looks, kCount) << i;
+    if (constexpr size_t kOfClaims = 3; i < kOfClaims) {
+      EXPECT_GE(watched.looks, 1u) << i;
+      EXPECT_LT(watched.looks, 10u) << "one member is derived again: " << i;
+    } else {
+      EXPECT_GE(watched.looks, kCount) << i;
+    }
   }
 }
 

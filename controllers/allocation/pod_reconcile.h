@@ -54,6 +54,7 @@ class PodReconcile {
   reconcile::Outcome wait_with_group(const std::string& why);
 
   bool asks_for_extended() const { return !extended_.empty(); }
+  const PodState& state() const { return state_; }
   // Forgets the outcome, for another reconcile while nothing that the state was derived from has changed
   // (kept_members.h).
   void begin_again();
