@@ -132,6 +132,35 @@ TEST_F(KeptMembersTest, AChangeOfASourceIsSeen) {
   }
 }
 
+TEST_F(KeptMembersTest, TheSearchIsAskedAboutTheClaimsAsTheyAreNow) {
+  EXPECT_EQ(allocations(), 0u);
+  api::ResourceClaim& claim = watched.claims.at("default/c" + name(7));
+  const api::ResourceClaim before = claim;
+  claim.spec.requests = {test::exactly("gpu", "gpu", kCount + 1)};
+  EnqueueRequests out;
+  reconciler.on_claim(watched, &before, &claim, out);
+  EXPECT_EQ(allocations(), 0u) << "there are not so many devices";
+}
+
+// Whether a group is launched depends on the claims of its pods that do not wait: then all is derived again.
+TEST_F(KeptMembersTest, ClaimsOfPodsThatDoNotWaitMatter) {
+  Sources sources;
+  sources.waiting = {{"waits-uid", 3}};
+  sources.claims["default/waits"] = {3};
+  sources.other_uids = {"goes-uid"};
+  sources.other_claims = {"default/goes"};
+  EXPECT_TRUE(sources.note_change(make_claim("of-nobody")));
+  EXPECT_TRUE(sources.changed.empty());
+  EXPECT_TRUE(sources.note_change(make_claim("waits")));
+  EXPECT_EQ(sources.changed, std::set<uint32_t>{3});
+  EXPECT_FALSE(sources.note_change(make_claim("goes")));
+  api::ResourceClaim owned = make_claim("owned"), reserved = make_claim("reserved");
+  owned.metadata.owner_references.push_back({"v1", "Pod", "goes", "goes-uid", true});
+  EXPECT_FALSE(sources.note_change(owned));
+  reserved.status.reserved_for.push_back({"", "pods", "goes", "goes-uid"});
+  EXPECT_FALSE(sources.note_change(reserved));
+}
+
 TEST_F(KeptMembersTest, AHigherCountIsSeen) {
   EXPECT_EQ(allocations(), 0u);
   // No notification: the count is read by itself.
