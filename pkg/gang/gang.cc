@@ -92,7 +92,7 @@ class Gangs::Impl {
   // Writing the decision for so many members takes as long as a slice, and gets one of its own; after a change in
   // between they are placed again first, which takes as long once more.
   static constexpr size_t kManyMembers = 256;
-  static constexpr uint32_t kMostFinds = 4;  // then it is written in the slice that finds it
+  static constexpr uint32_t kMostFinds = 4;      // then it is written in the slice that finds it
   static constexpr size_t kBytesOfResult = 512;  // with its strings
 
   struct Kept {
