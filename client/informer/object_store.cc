@@ -117,6 +117,7 @@ size_t ObjectStore::size() const {
 // A new list of many objects mostly has the versions that are known: those cost a comparison each, and no allocation.
 ObjectStore::Objects ObjectStore::replace(Objects state, uint64_t revision) {
   const bool rewound = synced_ && revision < revision_;
+  if (rewound) ++rewinds_;
   std::vector<std::string> keys, gone;
   Objects changed;
   auto known = stream_.begin();

@@ -86,6 +86,9 @@ class ObjectStore {
   // R of the stream layer; 0 before the first replace().
   uint64_t stream_revision() const { return revision_; }
   bool synced() const { return synced_; }
+  // How often replace() was given a revision below the current one. Objects of equal uid and revision may differ then,
+  // and no handler is called for them.
+  uint64_t rewinds() const { return rewinds_; }
 
   // --- indexes, over the combined view
   void add_index(const std::string& name, IndexFunction function);
@@ -143,6 +146,7 @@ class ObjectStore {
   std::map<std::string, Absence, std::less<>> absent_;
   uint64_t revision_ = 0;
   bool synced_ = false;
+  uint64_t rewinds_ = 0;
   bool emitting_ = false;
   std::map<std::string, Index, std::less<>> indexes_;
   std::vector<ChangeHandler> change_handlers_;

@@ -46,6 +46,15 @@ TEST(ObjectStore, AnswersLieOverTheStreamUntilItReachesThem) {
   EXPECT_EQ(show(store.find("ns/a")), "A@10");
 }
 
+TEST(ObjectStore, ARewoundHistoryIsCounted) {
+  ObjectStore store;
+  store.replace(objects({entry("a", "A", 5)}), 8);
+  store.replace(objects({entry("a", "A", 5)}), 9);
+  EXPECT_EQ(store.rewinds(), 0u);
+  store.replace(objects({entry("a", "A", 5)}), 7);
+  EXPECT_EQ(store.rewinds(), 1u);
+}
+
 TEST(ObjectStore, AnAnswerTheStreamPassedByDies) {
   ObjectStore store;
   store.replace({}, 8);

@@ -30,6 +30,17 @@ bool has_unmarked(const PodState& state) {
                      [](const ClaimState& claim) { return claim.allocated() && claim.ours && !claim.proven; });
 }
 
+// A write of a pod would make void what is kept about its group.
+bool writes_claims(const Outcome& outcome) {
+  const auto writes = [&](Kind kind) {
+    return std::any_of(outcome.effects.begin(), outcome.effects.end(), [kind](const Effect& effect) {
+      const Write* write = std::get_if<Write>(&effect);
+      return write && write->object.kind == kind;
+    });
+  };
+  return writes(Kind::kClaim) && !writes(Kind::kPod);
+}
+
 }  // namespace
 
 GroupReconcile::GroupReconcile(const View& view, const Tools& tools, std::shared_ptr<MemberSteps> made, Duration spent)
@@ -57,7 +68,7 @@ Outcome GroupReconcile::run() {
   }
   watch_holds();
   Outcome outcome = merged();
-  if (unfinished_ || (pods_.size() > kMany && outcome.has_writes())) tools_.kept_members.keep(view_, made_);
+  if (unfinished_ || (pods_.size() > kMany && writes_claims(outcome))) tools_.kept_members.keep(view_, made_);
   return outcome;
 }
 

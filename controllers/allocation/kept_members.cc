@@ -72,7 +72,7 @@ std::shared_ptr<MemberSteps> KeptMembers::take(const View& view, const Tools& to
   if (known == kept_.end()) return nullptr;
   const Kept kept = std::move(*known);
   kept_.erase(known);
-  if (kept.view != &view || kept.made->membership != membership) return nullptr;
+  if (kept.view != &view || kept.rewinds != view.rewinds() || kept.made->membership != membership) return nullptr;
   kept.made->derive_changed(view, tools);
   return kept.made;
 }
@@ -88,7 +88,7 @@ void KeptMembers::keep(const View& view, std::shared_ptr<MemberSteps> made) {
   }
   for (const auto& steps : made->steps) steps->begin_again();
   if (kept_.size() >= kMost) kept_.pop_front();
-  kept_.push_back({&view, std::move(made)});
+  kept_.push_back({&view, view.rewinds(), std::move(made)});
 }
 
 void KeptMembers::pod_changed(const api::Pod& pod) {

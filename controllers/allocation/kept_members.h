@@ -70,6 +70,7 @@ class KeptMembers {
  private:
   struct Kept {
     const reconcile::View* view;
+    uint64_t rewinds;  // of the view
     std::shared_ptr<MemberSteps> made;
   };
   std::deque<Kept> kept_;  // the oldest first

@@ -26,7 +26,9 @@ class WatchedView : public MemoryView {
     ++looks;
     return MemoryView::shared_claim(key);
   }
+  uint64_t rewinds() const override { return rewound; }
   mutable size_t looks = 0;
+  uint64_t rewound = 0;
 };
 
 // All pods have one shape and count on the nodes that the test says.
@@ -117,6 +119,7 @@ TEST_F(KeptMembersTest, AChangeOfASourceIsSeen) {
       [&](auto& by) { by.on_class(watched, nullptr, &gpu, out); },
       [&](auto& by) { by.others_run({}); },
       [&](auto& by) { by.events_end(); },
+      [&](auto&) { ++watched.rewound; },
   };
   for (size_t i = 0; i < changes.size(); ++i) {
     AllocationReconciler by(options, inventory, sliced, alike);

@@ -156,6 +156,9 @@ reconcile::GroupsKnown StoreView::groups_known(reconcile::GroupApi api) const {
 std::shared_ptr<const api::Pod> StoreView::watched_pod(std::string_view key) const {
   return stores_.pods->get(key);
 }
+uint64_t StoreView::rewinds() const {
+  return stores_.pods->objects().rewinds() + stores_.claims->objects().rewinds() + stores_.classes->objects().rewinds();
+}
 
 uint64_t StoreView::tallied(std::string_view uid) const {
   const uint64_t* count = memory_.tallies.find(uid);

@@ -72,6 +72,7 @@ class StoreView : public reconcile::View {
   const api::PodGroup* pod_group(reconcile::GroupApi api, std::string_view key) const override;
   reconcile::GroupsKnown groups_known(reconcile::GroupApi api) const override;
   std::shared_ptr<const api::Pod> watched_pod(std::string_view key) const override;
+  uint64_t rewinds() const override;
   reconcile::Presence live_presence(const reconcile::Ref& object) const override;
   Duration unchanged_for(reconcile::Kind kind, std::string_view key) const override;
   std::optional<std::string> last_event(std::string_view uid, std::string_view reason) const override;

@@ -99,6 +99,9 @@ class View {
   // The same object as pod() returns, for a reconciler that keeps what it derived from it until it is notified of a
   // change. Null: unknown, or reconcilers are not notified of every change of this view (tests).
   virtual std::shared_ptr<const api::Pod> watched_pod(std::string_view /*key*/) const { return nullptr; }
+  // Grows when the server's history was rewound (restored from a backup): what was derived before is void, although
+  // reconcilers are not notified of objects whose uid and version stayed the same.
+  virtual uint64_t rewinds() const { return 0; }
 
   // What the server said about this object since this key's last reconcile without live GETs.
   virtual Presence live_presence(const Ref& object) const = 0;
