@@ -128,12 +128,13 @@ bool EventRecorder::record(const EventRequest& event) {
 
 bool EventRecorder::within_budget(const EventObject& object) {
   MonoTime now = reactor_.clock().mono_now();
-  if (budgets_.size() >= options_.max_series) {
-    auto oldest = std::min_element(budgets_.begin(), budgets_.end(),
-                                   [](const auto& a, const auto& b) { return a.second.used < b.second.used; });
-    budgets_.erase(oldest);
+  const uint64_t key = std::hash<std::string>()(object_key(object));
+  if (budgets_.size() >= options_.max_series && !budgets_.contains(key)) {
+    const auto oldest = budgets_by_use_.begin();
+    budgets_.erase(oldest->second);
+    budgets_by_use_.erase(oldest);
   }
-  auto [it, fresh] = budgets_.try_emplace(std::hash<std::string>()(object_key(object)));
+  auto [it, fresh] = budgets_.try_emplace(key);
   Budget& budget = it->second;
   if (fresh) {
     budget.tokens = options_.budget_burst;
@@ -143,7 +144,9 @@ bool EventRecorder::within_budget(const EventObject& object) {
                     std::chrono::duration<double>(options_.budget_refill).count();
   budget.tokens = std::min<double>(options_.budget_burst, budget.tokens + refilled);
   budget.filled = now;
+  budgets_by_use_.erase(budget.used);
   budget.used = ++budget_uses_;
+  budgets_by_use_.emplace(budget.used, key);
   if (budget.tokens < 1) return false;
   budget.tokens -= 1;
   return true;

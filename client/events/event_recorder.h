@@ -82,7 +82,7 @@ class EventRecorder {
   struct Budget {
     double tokens = 0;
     MonoTime filled{};
-    uint64_t used = 0;  // to find the least recently used
+    uint64_t used = 0;  // its key in budgets_by_use_
   };
   using SeriesPtr = std::shared_ptr<Series>;
 
@@ -107,6 +107,7 @@ class EventRecorder {
   std::pmr::unsynchronized_pool_resource pool_;
   std::pmr::map<std::string_view, SeriesPtr> series_{&pool_};  // by the key that each has
   std::pmr::unordered_map<uint64_t, Budget> budgets_{&pool_};  // by hash: two objects may share one
+  std::pmr::map<uint64_t, uint64_t> budgets_by_use_{&pool_};   // the number of the last use -> key: the oldest first
   uint64_t budget_uses_ = 0;
   FairLine queue_;  // of keys of series_
   size_t in_flight_ = 0;

@@ -128,6 +128,23 @@ TEST(EventRecorder, AFloodAboutOneObjectIsStopped) {
   EXPECT_EQ(w.events().size(), 28u);
 }
 
+// The budgets of the objects that were reported last are kept, and making room for one renews no other.
+TEST(EventRecorder, AFloodIsStoppedWhileOtherObjectsAreReported) {
+  RecorderOptions options;
+  options.max_series = 100;
+  World w(options);
+  const auto record = [&w](const std::string& pod, int i) {
+    const bool taken = w.recorder->record(World::event(pod, "note " + std::to_string(i)));
+    w.reactor.run_until_idle();
+    return taken;
+  };
+  for (int i = 0; i < 50; ++i) EXPECT_EQ(record("flood", i), i < 25);
+  for (int i = 0; i < 99; ++i) EXPECT_TRUE(record("p" + std::to_string(i), 0));
+  for (int i = 50; i < 100; ++i) EXPECT_FALSE(record("flood", i)) << "it is the oldest, and known";
+  EXPECT_TRUE(record("one-more", 0));
+  EXPECT_FALSE(record("flood", 100)) << "it was reported last, p0 is forgotten";
+}
+
 TEST(EventRecorder, TheQueueIsBoundedWhenTheServerIsAway) {
   World w;
   Fault refuse;
