@@ -103,7 +103,8 @@ class RealCluster:
 
     def kubeconfig(self, user, token=None):
         path = os.path.join(self.folder, user.replace(":", "-") + ".kubeconfig")
-        with open(path, "w", encoding="utf-8") as out:
+        written = path + ".new"  # a program that starts meanwhile must not read half of it
+        with open(written, "w", encoding="utf-8") as out:
             out.write(f"""apiVersion: v1
 kind: Config
 current-context: real
@@ -120,6 +121,7 @@ contexts:
 - name: real
   context: {{cluster: real, user: user}}
 """)
+        os.replace(written, path)
         return path
 
     def api(self, user, token=None):
