@@ -4,10 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <set>
 #include <stdexcept>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "controllers/allocation/allocation.h"
@@ -58,6 +60,14 @@ class FakeNodes : public NodeChooser {
   uint32_t times_avoided(const std::string&) const override { return avoided; }
   VolumeNeeds volume_needs;
   VolumeNeeds volumes(const api::Pod&, const std::string&) override { return volume_needs; }
+};
+
+// A view whose changes the test tells the reconciler, like the manager's.
+class WatchedView : public reconcile::MemoryView {
+ public:
+  std::shared_ptr<const api::Pod> watched_pod(std::string_view key) const override {
+    return std::shared_ptr<const api::Pod>(std::shared_ptr<void>(), pod(key));
+  }
 };
 
 class AllocationTest : public testing::Test {

@@ -30,15 +30,12 @@ bool has_unmarked(const PodState& state) {
                      [](const ClaimState& claim) { return claim.allocated() && claim.ours && !claim.proven; });
 }
 
-// A write of a pod would make void what is kept about its group.
+// Not of pods alone: the answer to a write of a pod makes void what is kept about its group.
 bool writes_claims(const Outcome& outcome) {
-  const auto writes = [&](Kind kind) {
-    return std::any_of(outcome.effects.begin(), outcome.effects.end(), [kind](const Effect& effect) {
-      const Write* write = std::get_if<Write>(&effect);
-      return write && write->object.kind == kind;
-    });
-  };
-  return writes(Kind::kClaim) && !writes(Kind::kPod);
+  return std::any_of(outcome.effects.begin(), outcome.effects.end(), [](const Effect& effect) {
+    const Write* write = std::get_if<Write>(&effect);
+    return write && write->object.kind == Kind::kClaim;
+  });
 }
 
 }  // namespace

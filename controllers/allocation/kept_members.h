@@ -65,7 +65,6 @@ class KeptMembers {
   void pod_changed(const api::Pod& pod);  // before or after the change
   void claim_changed(const api::ResourceClaim* before, const api::ResourceClaim* after);
   void forget_all() { kept_.clear(); }
-  size_t size() const { return kept_.size(); }
 
  private:
   struct Kept {

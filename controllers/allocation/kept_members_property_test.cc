@@ -16,13 +16,6 @@ using namespace reconcile;
 
 namespace {
 
-class WatchedView : public MemoryView {
- public:
-  std::shared_ptr<const api::Pod> watched_pod(std::string_view key) const override {
-    return std::shared_ptr<const api::Pod>(std::shared_ptr<void>(), pod(key));
-  }
-};
-
 std::string text(const ClaimState& state) {
   std::ostringstream out;
   out << state.claim->metadata.key() << "#" << state.claim->metadata.uid << "@"

@@ -57,11 +57,13 @@ class Run:
         return self
 
     def __exit__(self, *failure):
-        if self.manager:
-            self.manager.stop()
-        if failure[0] and self.manager:
-            print(self.manager.log()[-6000:])
-        self.cluster.__exit__(*failure)
+        try:
+            if failure[0] and self.manager:
+                print(self.manager.log()[-6000:])
+            if self.manager:
+                self.manager.stop()
+        finally:
+            self.cluster.__exit__(*failure)
 
     def schedule(self):
         self.cluster.start("kube-scheduler", f"--kubeconfig={self.kubeconfig}", "--secure-port=0", "--leader-elect=false")

@@ -111,11 +111,13 @@ class Run:
         return self
 
     def __exit__(self, *failure):
-        if self.manager:
-            self.manager.stop()
-            if failure[0]:
+        try:
+            if failure[0] and self.manager:
                 print(self.manager.log()[-4000:])
-        self.cluster.__exit__(*failure)
+            if self.manager:
+                self.manager.stop()
+        finally:
+            self.cluster.__exit__(*failure)
 
     def manage(self, *arguments):
         self.manager = managers.Manager(os.path.join(self.options.programs, "dra-controller-manager"), self.kubeconfig,
@@ -146,7 +148,7 @@ class Run:
         begin = time.monotonic()
         names = self.gangs(change)
         end = begin + 500
-        while watcher.complete != names and not watcher.wrong and time.monotonic() < end:
+        while watcher.complete != names and not watcher.wrong and self.manager.process.poll() is None and time.monotonic() < end:
             time.sleep(0.3)
             for gang in sorted(watcher.complete - watcher.deleted):
                 watcher.deleted.add(gang)

@@ -210,12 +210,13 @@ class Run:
     def __exit__(self, *failure):
         self.provisioner.stopped.set()
         self.provisioner.join()
-        if self.manager:
-            self.manager.stop()
-        if failure[0] and self.manager:
-            with open(self.manager.log_path, encoding="utf-8") as log:
-                print(log.read()[-6000:])
-        self.cluster.__exit__(*failure)
+        try:
+            if failure[0] and self.manager:
+                print(self.manager.log()[-6000:])
+            if self.manager:
+                self.manager.stop()
+        finally:
+            self.cluster.__exit__(*failure)
 
     def schedule(self):
         self.cluster.start("kube-scheduler", f"--kubeconfig={self.kubeconfig}", "--secure-port=0", "--leader-elect=false")
