@@ -22,10 +22,19 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
                       # Unity builds: a .cc is then included by another file, which this warning takes for a header.
                       -Wno-subobject-linkage)
 endif()
+if(DRA_PCH)
+  # Some libraries ask for it: precompiled headers need equal flags.
+  add_compile_options(-pthread)
+endif()
 if(DRA_SANITIZE)
   add_compile_options(-fsanitize=${DRA_SANITIZE} -fno-omit-frame-pointer -fno-sanitize-recover=all)
   add_link_options(-fsanitize=${DRA_SANITIZE})
+  # For tests; clang 14 and g++ tell it in different ways.
+  if(DRA_SANITIZE MATCHES "address")
+    add_compile_definitions(DRA_SANITIZES_ADDRESSES)
+  endif()
   if(DRA_SANITIZE MATCHES "thread")
+    add_compile_definitions(DRA_SANITIZES_THREADS)
     # ThreadSanitizer does not support stand-alone fences; asio's are redundant because of its mutexes.
     add_compile_definitions(BOOST_ASIO_DISABLE_FENCED_BLOCK)
     if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")

@@ -201,6 +201,31 @@ TEST(Writer, AnAnswerAboutAnotherObjectIsRefused) {
   }
 }
 
+// Asking again would not make it readable.
+TEST(Writer, WhatCannotBeDecodedIsPresent) {
+  World w;
+  const auto read = [&w](const std::string& answer) {
+    OneAnswer transport(w.reactor, answer);
+    RestClient client(transport);
+    Writer writer(client);
+    writer.register_store(kLeases, w.informer->type(), w.informer->objects());
+    std::optional<Result<Found>> found;
+    writer.read({kLeases, "ns", "a", ""}, "", [&](Result<Found> one) { found = std::move(one); });
+    w.reactor.run_until_idle();
+    return found.value_or(fail(Code::kInternal, "no answer"));
+  };
+  const json meta = {{"name", "a"}, {"namespace", "ns"}, {"uid", "u"}, {"resourceVersion", "9000"}};
+  const Result<Found> present = read(json{{"metadata", meta}, {"spec", 7}}.dump());
+  ASSERT_TRUE(present) << present.error().message();
+  EXPECT_TRUE(present->present);
+  EXPECT_EQ(present->uid, "u");
+  EXPECT_EQ(w.informer->store().get("ns/a"), nullptr);
+  EXPECT_FALSE(read("{")) << "no object";
+  EXPECT_FALSE(
+      read(json{{"metadata", {{"name", "b"}, {"namespace", "ns"}, {"resourceVersion", "1"}}}, {"spec", 7}}.dump()))
+      << "another object";
+}
+
 TEST(Writer, NamesThatLeadElsewhereAreNotWritten) {
   World w;
   for (const char* name : {"", ".", "..", "a/b", "a\nb"}) {

@@ -102,9 +102,10 @@ KeptDevices::Kept KeptDevices::kept_from(int64_t priority, std::string_view grou
     for (const api::DeviceRequestAllocationResult& result : one.devices.results) {
       // Still held by the claim itself, or by a pod that was allowed to take it: must not count twice.
       const std::vector<inventory::Holder> holders = inventory.holders({result.driver, result.pool, result.device});
-      const bool held = !result.share_id ? !holders.empty()
-                                         : std::any_of(holders.begin(), holders.end(),
-                                                       [&](const auto& holder) { return holder.claim_uid == uid; });
+      const bool held = !result.share_id
+                            ? !holders.empty()
+                            : std::any_of(holders.begin(), holders.end(),
+                                          [&, &uid = uid](const auto& holder) { return holder.claim_uid == uid; });
       if (held || result.admin_access) continue;
       kept.devices.results.push_back(result);
       kept.shown = one.shown;

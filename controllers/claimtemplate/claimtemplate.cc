@@ -163,11 +163,17 @@ class Pass {
       if (const auto age = std::chrono::duration_cast<Duration>(view_.now() - created); age < kTemplateMayFollow)
         return void(outcome_.requeue_in(kTemplateMayFollow - age));
     const Ref ref{Kind::kClaimTemplate, pod_.metadata.ns, *entry.resource_claim_template_name, ""};
-    if (view_.live_presence(ref) == Presence::kUnknown) {
-      outcome_.add(LiveGet{ref});
-    } else if (view_.live_presence(ref) == Presence::kAbsent) {
-      // The template's add event requeues the key; no timer is needed.
-      warn(entry.name, "resourceclaimtemplates \"" + *entry.resource_claim_template_name + "\" not found");
+    const std::string named = "resourceclaimtemplates \"" + *entry.resource_claim_template_name + "\" ";
+    switch (view_.live_presence(ref)) {
+      case Presence::kUnknown:
+        return outcome_.add(LiveGet{ref});
+      case Presence::kAbsent:
+        // The template's add event requeues the key; no timer is needed.
+        return warn(entry.name, named + "not found");
+      case Presence::kPresent:
+        return warn(entry.name, named +
+                                    "exists, and the watch has not shown it in a form that this version can read: its "
+                                    "spec may have fields that this version does not know (see the manager's log)");
     }
   }
 

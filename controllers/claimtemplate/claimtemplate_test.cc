@@ -114,6 +114,16 @@ TEST_F(ClaimTemplate, MissingTemplateIsConfirmedThenReportedOnce) {
   EXPECT_EQ(writes(pass()).size(), 2u);
 }
 
+TEST_F(ClaimTemplate, ATemplateThatCannotBeReadIsReported) {
+  view.put(make_pod("p", {"gpu"}));
+  view.live_get({Kind::kClaimTemplate, "default", "tpl", ""}, Presence::kPresent);
+  const Outcome outcome = pass();
+  EXPECT_TRUE(writes(outcome).empty());
+  ASSERT_EQ(only<Event>(outcome).size(), 1u);
+  EXPECT_NE(only<Event>(outcome)[0].note.find("\"tpl\" exists, and the watch has not shown it in a form"),
+            std::string::npos);
+}
+
 TEST_F(ClaimTemplate, ATemplateThatIsTooLargeIsRefusedByName) {
   view.put(make_pod("p", {"gpu"}));
   api::ResourceClaimTemplate large = make_template("tpl");

@@ -100,10 +100,10 @@ int weight_met(const LocalWorld& world, const std::vector<std::vector<OneDevice>
   if (world.allocated) add(world.asks[0].prefer, anchor);
   int sum = 0;
   for (const auto& [attribute, devices] : tied) {
-    const bool agree = std::all_of(devices.begin(), devices.end(), [&](const OneDevice* device) {
-      return attribute == kRoot ? device->root == devices[0]->root : device->numa == devices[0]->numa;
-    });
-    if (agree) sum += weights[attribute];
+    const auto same = [&, root = attribute == kRoot, first = devices[0]](const OneDevice* device) {
+      return root ? device->root == first->root : device->numa == first->numa;
+    };
+    if (std::all_of(devices.begin(), devices.end(), same)) sum += weights[attribute];
   }
   return sum;
 }

@@ -4,12 +4,15 @@
 #include <malloc.h>
 
 #include <nlohmann/json.hpp>
+#include <optional>
+#include <thread>
 
 #include "pkg/api/claim_bounds.h"
 #include "pkg/api/pod_bounds.h"
 #include "pkg/api/scheduling.h"
 #include "pkg/api/selectors.h"
 #include "pkg/api/storage.h"
+#include "pkg/api/wire_value.h"
 
 namespace dra::api::decode_test {
 namespace {
@@ -636,6 +639,15 @@ TEST(Decode, ListReportsBrokenItemsAndKeepsTheRest) {
   ASSERT_THAT(list->errors, SizeIs(1));
   EXPECT_EQ(list->errors[0].message(), R"(items[1] "b": spec.taints: expected an array, got an object)");
   EXPECT_TRUE(decode_list<Pod>(R"({"items": null})"));
+}
+
+// Its parser then has no place to go back to: AddressSanitizer sees whether it tries.
+TEST(Decode, ADocumentMayOutliveItsThreadsOtherObjects) {
+  std::thread([] {
+    thread_local std::optional<detail::JsonDocument> last;  // made before the parsers' pool, so destroyed after it
+    last.reset();
+    last.emplace(*detail::JsonDocument::parse("{}"));
+  }).join();
 }
 
 }  // namespace

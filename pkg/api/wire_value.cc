@@ -169,17 +169,24 @@ struct JsonDocument::Parser {
     return parser.parse(text.data(), text.size()).get(root);
   }
 
-  static std::vector<std::unique_ptr<Parser>>& pool() {
-    thread_local std::vector<std::unique_ptr<Parser>> kept;
-    return kept;
+  // Null at the end of the thread: documents of static objects live longer than the pool.
+  static std::vector<std::unique_ptr<Parser>>* pool() {
+    thread_local bool ended = false;
+    struct Pool {
+      std::vector<std::unique_ptr<Parser>> kept;
+      ~Pool() { ended = true; }
+    };
+    if (ended) return nullptr;
+    thread_local Pool pool;
+    return &pool.kept;
   }
 };
 
 std::unique_ptr<JsonDocument::Parser> JsonDocument::take_parser() {
-  auto& pool = Parser::pool();
-  if (pool.empty()) return std::make_unique<Parser>();
-  std::unique_ptr<Parser> parser = std::move(pool.back());
-  pool.pop_back();
+  auto* pool = Parser::pool();
+  if (pool == nullptr || pool->empty()) return std::make_unique<Parser>();
+  std::unique_ptr<Parser> parser = std::move(pool->back());
+  pool->pop_back();
   return parser;
 }
 
@@ -189,8 +196,9 @@ JsonDocument& JsonDocument::operator=(JsonDocument&&) noexcept = default;
 
 JsonDocument::~JsonDocument() {
   if (!parser_) return;
-  auto& pool = Parser::pool();
-  if (pool.size() < kKeptParsers && parser_->parser.capacity() <= kKeptCapacity) pool.push_back(std::move(parser_));
+  auto* pool = Parser::pool();
+  if (pool != nullptr && pool->size() < kKeptParsers && parser_->parser.capacity() <= kKeptCapacity)
+    pool->push_back(std::move(parser_));
 }
 
 Result<JsonDocument> JsonDocument::parse(std::string_view text) {

@@ -13,12 +13,12 @@
 
 namespace dra::cel::dos_test {
 
-#if defined(__SANITIZE_THREAD__)
+#if defined(DRA_SANITIZES_THREADS)
 // ThreadSanitizer follows every byte that is copied: a chain of replacements took it 47 s, and 0.9 s at most with
 // AddressSanitizer. Only the results are compared.
 constexpr double kLimitMillis = 1e9;
 constexpr int kAttempts = 1;
-#elif defined(__SANITIZE_ADDRESS__) || !defined(__OPTIMIZE__)
+#elif defined(DRA_SANITIZES_ADDRESSES) || !defined(__OPTIMIZE__)
 constexpr double kLimitMillis = 5'000;  // instrumented code on machines that are shared took up to 870 ms
 constexpr int kAttempts = 5;
 #else

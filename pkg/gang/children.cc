@@ -9,8 +9,8 @@ namespace dra::gang {
 
 namespace {
 
-constexpr uint64_t kChildSteps = 16;    // for a question to the allocator and recording its answer
-constexpr uint64_t kNodesPerStep = 64;  // examined
+constexpr uint64_t kChildSteps = 16;       // for a question to the allocator and recording its answer
+constexpr uint64_t kExaminedPerStep = 64;  // nodes
 
 }  // namespace
 
@@ -73,7 +73,7 @@ void DomainSearch::gather(uint32_t kind, uint32_t member, NodeSet& tried) {
   const std::vector<Candidate> now = fresh ? world_.nodes.candidates(member) : std::vector<Candidate>();
   const std::vector<Candidate>& candidates = fresh ? now : world_.kinds[kind].candidates;
   const bool restricted = fresh || (world_.table.kinds[kind].shares && !relaxed_);
-  work(candidates.size() / kNodesPerStep + 1);
+  work(candidates.size() / kExaminedPerStep + 1);
   for (const Candidate& candidate : candidates) {
     const NodeId node = candidate.node;
     if (!in_domain(node) || tried.contains(node)) continue;

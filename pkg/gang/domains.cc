@@ -59,7 +59,7 @@ bool Session::make_domains(const GangRequest& request, const Nodes& nodes) {
   while (true) {
     if (!counting_) {
       if (levels_left_.empty()) break;
-      counting_.emplace().level = levels_left_.back();
+      counting_.emplace(Counting{.level = levels_left_.back()});
       levels_left_.pop_back();
     }
     if (!find_paths(nodes)) return false;

@@ -146,7 +146,7 @@ TEST_F(HttpServerTest, UnknownTransferCodingsAreRefusedAndClosed) {
 
 // Without free file descriptors, accept() is retried periodically, not in a busy loop.
 TEST_F(HttpServerTest, FailuresToAcceptAreNotRetriedAtOnce) {
-#ifdef __SANITIZE_ADDRESS__
+#ifdef DRA_SANITIZES_ADDRESSES
   GTEST_SKIP() << "the sanitizer itself opens pipes, and there are none left in this test";
 #endif
   serve(&echo);

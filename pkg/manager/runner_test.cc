@@ -307,7 +307,7 @@ TEST_F(RunnerTest, WhatWaitedAndIsOutdatedIsDecidedAnew) {
     claims_core.answer(entry_of("c", "c-uid", revision, claim));
   };
   put(5);
-  scripted.next = [this](const View& v, const Key&) {
+  scripted.next = [](const View& v, const Key&) {
     Outcome outcome;
     const std::string& version = v.claim("d/c")->metadata.resource_version;
     if (version != "5") return outcome;

@@ -102,7 +102,7 @@ inline constexpr std::array kEventMeanings = std::to_array<EventMeaning>({
     {"FailedReservation", "Warning", "Pod", "A claim of the pod has as many consumers as it can have",
      "Give some pods a claim of their own"},
     {"FailedResourceClaimCreation", "Warning", "Pod",
-     "A claim of the pod cannot be made: its template is missing, or the API server refused it",
+     "A claim of the pod cannot be made: its template is missing or cannot be read, or the API server refused it",
      "The note names the template or quotes the server"},
     {"FailedScheduling", "Warning", "Pod",
      "No node may run the pod, or its volumes could not be bound. The nodes are counted by what is wrong with them",

@@ -494,7 +494,8 @@ bool ArbitrationModel::fits(const api::Pod& pod) const {
     if (!named || has_user(*claim)) {
       inventory.apply_claim(*claim);
       if (named)
-        std::erase_if(nodes, [&](const auto& node) { return node != claim->status.allocation->results[0].pool; });
+        std::erase_if(nodes,
+                      [&pool = claim->status.allocation->results[0].pool](const auto& node) { return node != pool; });
       continue;
     }
     auto bare = std::make_shared<api::ResourceClaim>(*claim);

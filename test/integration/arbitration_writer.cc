@@ -189,8 +189,8 @@ void ModelWriter::get(const reconcile::Ref& object, std::function<void(Result<re
     uid = found.claim->metadata.uid;
   }
   const bool present = !uid.empty() && (object.uid.empty() || uid == object.uid);
-  answers_.push_back({std::move(found), [this, alive = std::weak_ptr<bool>(alive_), &store, key, known_uid, uid,
-                                         present, done](const Result<uint64_t>& answer) {
+  answers_.push_back({std::move(found), [alive = std::weak_ptr<bool>(alive_), &store, key, known_uid, uid, present,
+                                         done](const Result<uint64_t>& answer) {
                         if (alive.expired()) return;
                         if (!answer) return done(fail(answer.error()));
                         if (!known_uid.empty() && known_uid != uid) store.answer_absent(key, known_uid);

@@ -301,7 +301,7 @@ TEST(Permissions, EachOneRemovedInTurn) {
     world.start(every_mode());
     world.add_pods();
     world.cluster().pass(20s);
-    const auto off = [&](const char* controller) { return controllers.contains(controller); };
+    const auto off = [&off = controllers](const char* controller) { return off.contains(controller); };
 
     // Named exactly, in the health check and as a metric.
     const manager::HealthCheck check = world.permissions_check();

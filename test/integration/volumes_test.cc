@@ -200,7 +200,8 @@ TEST_P(Volumes, BadOnesAreNamed) {
   const std::map<std::string, std::string> words = {
       {"missing", "nowhere"}, {"classless", "no-such-class"}, {"leaving", "leaving"}, {"lost", "lost"}};
   for (const auto& [name, word] : words) {
-    EXPECT_TRUE(soon([&] { return said(name, "\"" + word + "\""); }, 60s)) << name << ": " << events_of(name);
+    EXPECT_TRUE(soon([&, &pod = name, quoted = "\"" + word + "\""] { return said(pod, quoted); }, 60s))
+        << name << ": " << events_of(name);
     EXPECT_FALSE(bound(name)) << name;
   }
   EXPECT_EQ(cluster().watchdog().held_devices(), 1u) << "pods that cannot run hold no devices";
