@@ -274,7 +274,7 @@ TEST(CurlTransport, LinesAreDeliveredInPortions) {
     on.on_end = [&, s](Result<Response> result) { ends[s] = result ? result->status : 0; };
     streams[s] = net.transport->stream(get("/w"), std::move(on));
   }
-  net.reactor.observe_tasks([&](Duration) { at_once = 0; });
+  net.reactor.observe_tasks([&](const AsioReactor::TaskTime&) { at_once = 0; });
   EXPECT_TRUE(net.reactor.run_until([&] { return ends[0] && ends[1]; }, 20s));
   for (int s : {0, 1}) {
     ASSERT_EQ(lines[s].size(), static_cast<size_t>(kLines));

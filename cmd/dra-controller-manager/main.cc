@@ -69,9 +69,12 @@ class Process {
         identity_(host_name() + "_" + random.uuid()) {
     registry_.add_process_metrics();
     manager::add_build_info(registry_, kVersion);
-    reactor_.observe_tasks([&tasks = manager::reactor_tasks(registry_)](Duration took) {
-      tasks.observe(std::chrono::duration<double>(took).count());
-    });
+    reactor_.observe_tasks(
+        [&tasks = manager::reactor_tasks(registry_),
+         &processor = manager::reactor_task_processor(registry_)](const AsioReactor::TaskTime& time) {
+          tasks.observe(std::chrono::duration<double>(time.took).count());
+          processor.observe(std::chrono::duration<double>(time.processor).count());
+        });
     flags_.manager.identity = "dra-controller-manager-" + host_name();
     if (flags_.leader_elect)
       flags_.manager.lease = manager::ManagerOptions::LeaseRef{flags_.lease_namespace, flags_.lease_name};

@@ -22,6 +22,7 @@ void register_metrics(metrics::Registry& registry) {
   slow_path_counter(registry, "");
   reactor_delays(registry);
   reactor_tasks(registry);
+  reactor_task_processor(registry);
   const Instruments instruments(registry);
   const DeviceGauges gauges(registry, inventory, allocator);
 }

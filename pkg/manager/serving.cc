@@ -90,6 +90,8 @@ http::ServerOptions server_options(const std::string& address, int port) {
   return options;
 }
 
+const std::vector<double> kTaskSeconds = {0.0001, 0.001, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 5};
+
 }  // namespace
 
 metrics::Histogram& reactor_delays(metrics::Registry& registry) {
@@ -100,7 +102,12 @@ metrics::Histogram& reactor_delays(metrics::Registry& registry) {
 
 metrics::Histogram& reactor_tasks(metrics::Registry& registry) {
   return registry.histogram("dra_reactor_task_seconds", "[ALPHA] How long each task of the manager's main thread took.",
-                            {0.0001, 0.001, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 5});
+                            kTaskSeconds);
+}
+
+metrics::Histogram& reactor_task_processor(metrics::Registry& registry) {
+  return registry.histogram("dra_reactor_task_cpu_seconds",
+                            "[ALPHA] Processor time of each task of the manager's main thread.", kTaskSeconds);
 }
 
 struct Serving::Core : std::enable_shared_from_this<Core> {

@@ -45,6 +45,8 @@ metrics::Histogram& reactor_delays(metrics::Registry& registry);
 
 // How long each task of the reactor took (AsioReactor::observe_tasks). The rule is 20 ms at most.
 metrics::Histogram& reactor_tasks(metrics::Registry& registry);
+// The processor time of each of these tasks: without what the thread waited for a core.
+metrics::Histogram& reactor_task_processor(metrics::Registry& registry);
 
 class Serving {
  public:

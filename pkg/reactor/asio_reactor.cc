@@ -11,6 +11,8 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/thread_pool.hpp>
 // clang-format on
+#include <time.h>
+
 #include <algorithm>
 #include <exception>
 #include <map>
@@ -24,22 +26,43 @@ namespace {
 namespace asio = boost::asio;
 
 // Runs a task and reports its duration, including destruction of its captures: freeing a large answer takes time too.
+// The thread's processor time costs a system call: it is read once per kUnread at most, and after long tasks.
 class TaskTimer {
  public:
   void set(AsioReactor::TaskObserver observer) { observer_ = std::move(observer); }
-  void run(Reactor::Task task) const {
+  void run(Reactor::Task task) {
     measured([&task] { std::exchange(task, nullptr)(); });
   }
   template <class Function>
-  void measured(Function&& call) const {
+  void measured(Function&& call) {
     if (!observer_) return call();
     const auto start = std::chrono::steady_clock::now();
+    if (start - read_at_ > kUnread) read(start);
     call();  // an exception leaves run(): a bug is not measured
-    if (observer_) observer_(std::chrono::steady_clock::now() - start);
+    if (!observer_) return;
+    const auto end = std::chrono::steady_clock::now();
+    AsioReactor::TaskTime time{end - start, end - start};
+    if (time.took > kUnread) {
+      const Duration before = processor_;
+      read(end);
+      time.processor = std::min(time.took, processor_ - before);
+    }
+    observer_(time);
   }
 
  private:
+  static constexpr Duration kUnread = std::chrono::milliseconds(1);
+
+  void read(std::chrono::steady_clock::time_point now) {
+    timespec used{};
+    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
+    processor_ = std::chrono::seconds(used.tv_sec) + std::chrono::nanoseconds(used.tv_nsec);
+    read_at_ = now;
+  }
+
   AsioReactor::TaskObserver observer_;
+  std::chrono::steady_clock::time_point read_at_{};
+  Duration processor_{};
 };
 
 // All timers share one asio timer. A timer that is set and cancelled, like the timeout of every request, costs no
@@ -49,7 +72,7 @@ class Timers {
   using Time = asio::steady_timer::time_point;
   using Key = std::pair<Time, uint64_t>;  // due, age
 
-  Timers(asio::io_context& io, const TaskTimer& timer) : io_(io), timer_(timer), alarm_(io) {}
+  Timers(asio::io_context& io, TaskTimer& timer) : io_(io), timer_(timer), alarm_(io) {}
 
   Key add(Duration delay, Reactor::Task task) {
     const Key key{asio::steady_timer::clock_type::now() + std::min(delay, kLongest), ++last_};
@@ -97,7 +120,7 @@ class Timers {
   }
 
   asio::io_context& io_;
-  const TaskTimer& timer_;
+  TaskTimer& timer_;
   asio::steady_timer alarm_;
   std::map<Key, Reactor::Task> tasks_;
   uint64_t last_ = 0;
@@ -120,7 +143,7 @@ class TimerHandle : public Handle::Impl {
 // The shared half of a watched descriptor or a signal set: the asio object and the callback. The handle's half sets
 // `live` to false and cancels; a completion already in the queue then sees that it must not call back.
 struct AsioFd : std::enable_shared_from_this<AsioFd> {
-  AsioFd(asio::io_context& io, const TaskTimer& t, int fd, Reactor::FdCallback cb)
+  AsioFd(asio::io_context& io, TaskTimer& t, int fd, Reactor::FdCallback cb)
       : timer(t), descriptor(io, fd), callback(std::move(cb)) {}
   ~AsioFd() { release(); }
 
@@ -139,7 +162,7 @@ struct AsioFd : std::enable_shared_from_this<AsioFd> {
     if (descriptor.is_open()) descriptor.release();
   }
 
-  const TaskTimer& timer;
+  TaskTimer& timer;
   asio::posix::stream_descriptor descriptor;
   Reactor::FdCallback callback;
   bool live = true;
@@ -155,7 +178,7 @@ class AsioFdHandle : public Handle::Impl {
 };
 
 struct AsioSignals : std::enable_shared_from_this<AsioSignals> {
-  AsioSignals(asio::io_context& io, const TaskTimer& t, std::function<void(int)> cb)
+  AsioSignals(asio::io_context& io, TaskTimer& t, std::function<void(int)> cb)
       : timer(t), set(io), callback(std::move(cb)) {}
   void wait() {
     set.async_wait([self = shared_from_this()](const boost::system::error_code& ec, int signal) {
@@ -164,7 +187,7 @@ struct AsioSignals : std::enable_shared_from_this<AsioSignals> {
       if (self->live) self->wait();
     });
   }
-  const TaskTimer& timer;
+  TaskTimer& timer;
   asio::signal_set set;
   std::function<void(int)> callback;
   bool live = true;

@@ -36,10 +36,14 @@ class AsioReactor : public Reactor {
   // Calls back on the reactor's thread each time one of these signals arrives, until the handle is dropped.
   [[nodiscard]] Handle on_signals(const std::vector<int>& signals, std::function<void(int)> callback);
 
-  // After each task, timer, ready descriptor and signal, calls `observer` on the reactor's thread with the real time it
+  struct TaskTime {
+    Duration took{};       // real time
+    Duration processor{};  // of this thread: at most 1 ms too much; of tasks up to 1 ms it is not read, and is `took`
+  };
+  // After each task, timer, ready descriptor and signal, calls `observer` on the reactor's thread with the time it
   // took; nullptr removes the observer. Handlers of packages that use io_context() directly are not measured. Call this
   // before run() or on the reactor's thread, but not from the observer.
-  using TaskObserver = std::function<void(Duration)>;
+  using TaskObserver = std::function<void(const TaskTime&)>;
   void observe_tasks(TaskObserver observer);
 
   // The io_context, for the few packages that wrap asio themselves (pkg/http). Include asio before using it.

@@ -106,11 +106,22 @@ TEST(SimReactor, OffloadRunsWorkThenDone) {
   EXPECT_EQ(log, "wd");
 }
 
+// Uses this much processor time.
+void spend(Duration time) {
+  const auto used = [] {
+    timespec now{};
+    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+    return std::chrono::seconds(now.tv_sec) + std::chrono::nanoseconds(now.tv_nsec);
+  };
+  const auto end = used() + time;
+  while (used() < end) continue;
+}
+
 TEST(AsioReactor, ReportsHowLongEachTaskTook) {
   SystemClock clock;
   AsioReactor reactor(clock);
-  std::vector<Duration> seen;
-  reactor.observe_tasks([&](Duration took) { seen.push_back(took); });
+  std::vector<AsioReactor::TaskTime> seen;
+  reactor.observe_tasks([&](const AsioReactor::TaskTime& time) { seen.push_back(time); });
   // Destroying a task's captures counts as well.
   struct SlowToDie {
     ~SlowToDie() { std::this_thread::sleep_for(30ms); }
@@ -120,6 +131,7 @@ TEST(AsioReactor, ReportsHowLongEachTaskTook) {
   reactor.post([] {});
   reactor.post([] { std::this_thread::sleep_for(20ms); });
   reactor.post([slow = std::make_shared<SlowToDie>()] {});
+  reactor.post([] { spend(20ms); });
   const Handle timer = reactor.after(1ms, [&] { ASSERT_EQ(::write(pipe[1], "x", 1), 1); });
   Handle readable;
   readable = reactor.watch_fd(pipe[0], {true, false}, [&](Reactor::FdReady) {
@@ -127,13 +139,16 @@ TEST(AsioReactor, ReportsHowLongEachTaskTook) {
     reactor.offload([] { std::this_thread::sleep_for(10ms); }, [&] { reactor.stop(); });
   });
   reactor.run();
-  ASSERT_EQ(seen.size(), 6u);
-  EXPECT_GE(seen[1], 20ms);
-  EXPECT_GE(seen[2], 30ms);
+  ASSERT_EQ(seen.size(), 7u);
+  EXPECT_GE(seen[1].took, 20ms);
+  EXPECT_LT(seen[1].processor, 10ms) << "it slept";
+  EXPECT_GE(seen[2].took, 30ms);
+  EXPECT_GE(seen[3].processor, 20ms);
+  for (const AsioReactor::TaskTime& time : seen) EXPECT_LE(time.processor, time.took);
   reactor.observe_tasks(nullptr);
   reactor.post([&] { reactor.stop(); });
   reactor.run();
-  EXPECT_EQ(seen.size(), 6u);
+  EXPECT_EQ(seen.size(), 7u);
   ::close(pipe[0]);
   ::close(pipe[1]);
 }

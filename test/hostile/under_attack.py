@@ -165,10 +165,13 @@ class UnderAttack:
         return time.monotonic() - start
 
     def long_tasks(self):
-        """The number of tasks of the manager's main thread above each limit in seconds."""
-        counts = {match[1]: int(match[2]) for match in
-                  re.finditer(r'^dra_reactor_task_seconds_bucket\{le="([^"]+)"\} (\d+)', self.manager.metrics(), re.MULTILINE)}
-        return {limit: counts["+Inf"] - counts[limit] for limit in ("0.02", "0.05", "0.1", "0.2", "1")}
+        """The number of tasks of the manager's main thread above each limit in seconds, and by processor time."""
+        found = {}
+        for metric, words in (("dra_reactor_task_seconds", "s"), ("dra_reactor_task_cpu_seconds", "s of processor time")):
+            counts = {match[1]: int(match[2]) for match in
+                      re.finditer(rf'^{metric}_bucket\{{le="([^"]+)"\}} (\d+)', self.manager.metrics(), re.MULTILINE)}
+            found |= {f"{limit} {words}": counts["+Inf"] - counts[limit] for limit in ("0.02", "0.05", "0.1", "0.2", "1")}
+        return found
 
     def phase(self, name, attack, seconds):
         """Runs the attack while ordinary pods are created, and for some seconds after it."""
@@ -194,7 +197,7 @@ class UnderAttack:
         print(f"{name}: of {len(waits)} pods of another namespace the longest waited {max(waits):.3f} s, median {sorted(waits)[len(waits) // 2]:.3f} s "
               f"(the API server alone {max(of_the_server):.3f} s, median {sorted(of_the_server)[len(of_the_server) // 2]:.3f} s); "
               f"/livez at most {longest:.3f} s; memory {most - self.before:+.0f} MiB; tasks longer than "
-              + ", ".join(f"{limit} s: {count - before[limit]}" for limit, count in self.long_tasks().items()), flush=True)
+              + ", ".join(f"{limit}: {count - before[limit]}" for limit, count in self.long_tasks().items()), flush=True)
         if counted > self.most_seconds:
             self.wrong.append(f"{name}: a pod of another namespace waited {counted:.3f} s"
                               + ("" if self.flags.long else " longer than the API server alone takes"))
