@@ -166,7 +166,8 @@ class Pass {
     const std::string named = "resourceclaimtemplates \"" + *entry.resource_claim_template_name + "\" ";
     switch (view_.live_presence(ref)) {
       case Presence::kUnknown:
-        return outcome_.add(LiveGet{ref});
+        outcome_.add(LiveGet{ref});
+        return;
       case Presence::kAbsent:
         // The template's add event requeues the key; no timer is needed.
         return warn(entry.name, named + "not found");
