@@ -65,7 +65,11 @@ function(dra_test name)
     add_dependencies(unit_tests ${name})
   endif()
   add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY "${CMAKE_SOURCE_DIR}")
-  set_tests_properties(${name} PROPERTIES TIMEOUT 900 LABELS ${ARG_LABEL})
+  set(timeout 900)
+  if(DRA_SANITIZE)
+    set(timeout 1800)
+  endif()
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${timeout} LABELS ${ARG_LABEL})
 endfunction()
 
 # Gives a test the precompiled headers of the first test with this optimisation, because they need equal flags. If other flags differ,
@@ -76,7 +80,7 @@ function(dra_precompiled_headers name optimisation)
   if(owner)
     target_precompile_headers(${name} REUSE_FROM ${owner})
   else()
-    target_precompile_headers(${name} PRIVATE <gmock/gmock.h> <gtest/gtest.h> <algorithm> <chrono> <deque> <functional> <map> <memory>
+    target_precompile_headers(${name} PRIVATE <gmock/gmock.h> <gtest/gtest.h> <nlohmann/json.hpp> <algorithm> <chrono> <deque> <functional> <map> <memory>
                               <optional> <set> <string> <string_view> <tl/expected.hpp> <unordered_map> <utility> <variant> <vector>)
     set_property(GLOBAL PROPERTY dra_pch${optimisation} ${name})
   endif()

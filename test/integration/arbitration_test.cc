@@ -110,7 +110,8 @@ TEST(Arbitration, AForgerOfMarksGainsNoDevice) {
 
 // The model can find what it searches for: a violation with these words, for each of three seeds.
 void expect_counter_example(ArbitrationOptions options, const char* words) {
-  for (const uint64_t seed : {1, 2, 3}) {
+  const size_t seeds = from_environment("DRA_COUNTER_EXAMPLES", 3);
+  for (uint64_t seed = 1; seed <= seeds; ++seed) {
     options.seed = seed;
     ArbitrationModel model(options);
     std::string found;
