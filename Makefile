@@ -8,8 +8,8 @@ CONFIGURE ?=
 checked_ctest = rm -rf $(2) && GTEST_OUTPUT=json:$(abspath $(2))/gtest/ ctest --preset $(1) -j $(JOBS) --output-junit $(abspath $(2))/junit.xml $(3) \
   && scripts/check-skipped $(2)
 
-# With sanitizers a step takes ten times as long: fewer of them, of the same kinds. `make test` takes all.
-SANITIZED := DRA_ARBITRATION_STEPS=25000 DRA_COUNTER_EXAMPLES=1 DRA_PERMISSION_STEP=8 DRA_BURST_PODS=300 DRA_WAITING_PODS=300
+# With sanitizers a step takes ten times as long: fewer of them, of the same kinds. `make test` takes all of them, `make check-deep` with sanitizers too.
+SANITIZED ?= export DRA_ARBITRATION_STEPS=25000 DRA_COUNTER_EXAMPLES=1 DRA_PERMISSION_STEP=8 DRA_BURST_PODS=300 DRA_WAITING_PODS=300;
 
 .DEFAULT_GOAL := help
 .PHONY: help deps build demo test image dist asan tsan check-bench check-deep lint format bench clean
@@ -48,21 +48,23 @@ dist: deps ## an archive with the programs for a workstation: dra-sandbox, kubec
 	@scripts/build-dist build/hardened/bin $(BUILD)/dra-controller-manager-dist.tar.gz
 
 asan: deps ## build and run the unit tests with AddressSanitizer and UndefinedBehaviorSanitizer
+	@scripts/install-deps clang libclang-rt-14-dev
 	@cmake --preset asan $(CONFIGURE)
 	@cmake --build build/asan -j $(JOBS) --target unit_tests
-	@export $(SANITIZED) && $(call checked_ctest,asan,build/asan/tests,-L unit)
+	@$(SANITIZED) $(call checked_ctest,asan,build/asan/tests,-L unit)
 
 tsan: deps ## the same with ThreadSanitizer
 	@cmake --preset tsan $(CONFIGURE)
 	@cmake --build build/tsan -j $(JOBS) --target unit_tests
-	@export $(SANITIZED) && $(call checked_ctest,tsan,build/tsan/tests,-L unit)
+	@$(SANITIZED) $(call checked_ctest,tsan,build/tsan/tests,-L unit)
 
 check-bench: deps $(BUILD)/build.ninja ## benchmarks with a bar: fails when one misses it (a minute, on a quiet machine)
 	@cmake --build $(BUILD) -j $(JOBS) --target inventory_bench --target mig_bench
 	@$(BUILD)/bin/inventory_bench --cpu-time
 	@$(BUILD)/bin/mig_bench
 
-check-deep: tsan ## long checks: ThreadSanitizer, five minutes of each fuzz target, the long hostile suite, check-bench, clang-tidy; needs clang
+check-deep: ## long checks: sanitizers with all steps, five minutes of each fuzz target, the long hostile suite, check-bench, clang-tidy; needs clang
+	@$(MAKE) --no-print-directory asan tsan SANITIZED=
 	@scripts/fuzz 300
 	@cmake --preset release && cmake --build $(BUILD) -j $(JOBS) --target dra-controller-manager --target dra-sandbox
 	@python3 test/hostile/connections_test.py $(BUILD)/bin --long

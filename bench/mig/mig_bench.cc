@@ -2,10 +2,10 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
-#include <ctime>
 
 #include "test/allocharness/contest.h"
 #include "test/allocharness/mig.h"
+#include "test/support/cpu_millis.h"
 
 namespace {
 
@@ -13,11 +13,7 @@ using namespace dra;
 
 constexpr double kMostOf99 = 100, kMost = 5000;  // milliseconds
 
-double cpu_millis() {
-  timespec now;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) / 1e6;
-}
+using test::cpu_millis;
 
 // True when every mix was decided in time.
 bool measure(const char* name, allocator::Strategy strategy, size_t mixes, uint64_t seed) {

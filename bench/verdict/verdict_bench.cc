@@ -4,7 +4,6 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdio>
-#include <ctime>
 
 #include "pkg/base/random.h"
 #include "pkg/verdict/verdict.h"
@@ -81,11 +80,9 @@ struct Times {
   }
 };
 
-// Processor time of this thread in microseconds: other load on the machine does not count.
+// In microseconds: other load on the machine does not count.
 double processor_time() {
-  timespec now{};
-  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) * 1e6 + static_cast<double>(now.tv_nsec) / 1e3;
+  return std::chrono::duration<double, std::micro>(thread_processor_time()).count();
 }
 
 }  // namespace

@@ -187,14 +187,14 @@ Result<Found> Writer::found(const ObjectPath& object, const std::string& known_u
   }
   out.present = true;
   if (known == nullptr) return out;
-  auto entry = known->type.decode(*answer);
+  auto decoded = known->type.decode(*answer);
   // What cannot be decoded exists nevertheless; asking again would not help.
-  const Result<Entry> identity = entry ? Result<Entry>(*entry) : identify(*answer);
-  if (!identity) return fail(entry.error());
-  if (!is_answer_for(object, *identity)) return answer_of_another(object, *identity);
-  out.uid = identity->uid();
+  auto entry = decoded ? std::move(decoded) : identify(*answer);
+  if (!entry) return fail(decoded.error());
+  if (!is_answer_for(object, *entry)) return answer_of_another(object, *entry);
+  out.uid = entry->uid();
   if (!known_uid.empty() && out.uid != known_uid) known->store->answer_absent(key, known_uid);
-  if (entry) known->store->answer(std::move(*entry));
+  if (decoded) known->store->answer(std::move(*entry));
   return out;
 }
 

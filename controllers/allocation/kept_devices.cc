@@ -105,7 +105,7 @@ KeptDevices::Kept KeptDevices::kept_from(int64_t priority, std::string_view grou
       const bool held = !result.share_id
                             ? !holders.empty()
                             : std::any_of(holders.begin(), holders.end(),
-                                          [&, &uid = uid](const auto& holder) { return holder.claim_uid == uid; });
+                                          [&uid = uid](const auto& holder) { return holder.claim_uid == uid; });
       if (held || result.admin_access) continue;
       kept.devices.results.push_back(result);
       kept.shown = one.shown;

@@ -1,11 +1,11 @@
 // The counts that follow events against one pass over everything.
 #include "controllers/tainteviction/reaches.h"
 
-#include <ctime>
 #include <iostream>
 
 #include "controllers/tainteviction/tainteviction_fixture.h"
 #include "pkg/base/random.h"
+#include "test/support/cpu_millis.h"
 
 namespace dra::tainteviction::reaches_test {
 
@@ -35,11 +35,7 @@ api::Pod pod_of(const std::string& ns, const std::string& name, const std::strin
   return made;
 }
 
-double cpu_millis() {
-  timespec now;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) / 1e6;
-}
+using test::cpu_millis;
 
 TEST(Reaches, FollowEveryChange) {
   for (uint64_t seed = 1; seed <= 100; ++seed) {

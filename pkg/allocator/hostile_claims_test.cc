@@ -5,13 +5,13 @@
 #include <malloc.h>
 
 #include <cstdlib>
-#include <ctime>
 #include <iostream>
 
 #include "pkg/allocator/allocator.h"
 #include "pkg/allocator/filters.h"
 #include "pkg/allocator/plan.h"
 #include "pkg/allocator/selectors.h"
+#include "test/support/cpu_millis.h"
 
 namespace dra::allocator::hostile_claims_test {
 namespace {
@@ -21,11 +21,7 @@ using inventory::Inventory;
 using ClaimPtr = std::shared_ptr<const api::ResourceClaim>;
 using Selectors_of = std::function<std::vector<std::string>(int claim, int request, int alternative)>;
 
-double cpu_millis() {
-  timespec now;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) / 1e6;
-}
+using test::cpu_millis;
 
 // Real time plus simulated waiting.
 class RealTimeAndMore : public ManualClock {

@@ -100,7 +100,7 @@ int weight_met(const LocalWorld& world, const std::vector<std::vector<OneDevice>
   if (world.allocated) add(world.asks[0].prefer, anchor);
   int sum = 0;
   for (const auto& [attribute, devices] : tied) {
-    const auto same = [&, root = attribute == kRoot, first = devices[0]](const OneDevice* device) {
+    const auto same = [root = attribute == kRoot, first = devices[0]](const OneDevice* device) {
       return root ? device->root == first->root : device->numa == first->numa;
     };
     if (std::all_of(devices.begin(), devices.end(), same)) sum += weights[attribute];

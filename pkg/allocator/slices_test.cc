@@ -3,11 +3,11 @@
 
 #include <malloc.h>
 
-#include <ctime>
 #include <iostream>
 
 #include "pkg/allocator/allocator.h"
 #include "pkg/allocator/shares.h"
+#include "test/support/cpu_millis.h"
 #include "test/support/objects.h"
 
 namespace dra::allocator::slices_test {
@@ -45,11 +45,7 @@ ClaimPtr claim_of(std::vector<api::DeviceRequest> requests) {
   return c;
 }
 
-double cpu_millis() {
-  timespec now;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) / 1e6;
-}
+using test::cpu_millis;
 
 class SlicesTest : public testing::Test {
  protected:

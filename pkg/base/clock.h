@@ -26,6 +26,9 @@ class SystemClock : public Clock {
   MonoTime mono_now() const override;
 };
 
+// Processor time that the calling thread has used: waiting for a core does not count. For measuring, not for delays.
+Duration thread_processor_time();
+
 // A clock that moves only when advance() is called. Not thread-safe: one thread owns it.
 class ManualClock : public Clock {
  public:

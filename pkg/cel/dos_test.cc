@@ -6,10 +6,10 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <ctime>
 #include <string>
 
 #include "pkg/cel/cel.h"
+#include "test/support/cpu_millis.h"
 
 namespace dra::cel::dos_test {
 
@@ -39,12 +39,7 @@ DeviceInput hostile_device() {
   return builder.build();
 }
 
-// Time of this thread on a processor: waiting for one on a busy machine does not count.
-double cpu_millis() {
-  timespec now{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) / 1e6;
-}
+using test::cpu_millis;
 
 // The slowest expression, for the reader of the output.
 struct Slowest {

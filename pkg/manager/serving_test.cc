@@ -5,13 +5,13 @@
 #include <netinet/in.h>
 #include <openssl/ssl.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <nlohmann/json.hpp>
 #include <thread>
 
 #include "pkg/reactor/asio_reactor.h"
+#include "test/support/cpu_millis.h"
 
 // The ports while the reactor runs and while it is stuck, with and without permission.
 namespace dra::manager::serving_test {
@@ -180,13 +180,6 @@ TEST_F(ServingTest, MetricsAreRefreshedInSeveralTasks) {
   EXPECT_EQ(others_at_end, 3) << "what was posted in a step runs before the next step";
 }
 
-// The CPU that this thread has used.
-double cpu_seconds() {
-  timespec now{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) + static_cast<double>(now.tv_nsec) / 1e9;
-}
-
 // The reactor only refreshes gauges: the text of 10,000 series is made on the thread of the ports.
 TEST_F(ServingTest, TheTextOfMetricsCostsTheReactorNothing) {
   for (int family = 0; family < 5; ++family)
@@ -195,12 +188,12 @@ TEST_F(ServingTest, TheTextOfMetricsCostsTheReactorNothing) {
           .with({std::to_string(i)})
           .set(i + 0.5);
   serve();
-  double began = cpu_seconds();
+  double began = test::cpu_millis();
   EXPECT_GT(registry_.text().size(), 200'000u);
-  const double text = cpu_seconds() - began;
-  began = cpu_seconds();
+  const double text = test::cpu_millis() - began;
+  began = test::cpu_millis();
   const std::string answer = while_it_runs([&] { return ask_plain(serving_->metrics_port(), "/metrics"); });
-  const double reactor = cpu_seconds() - began;
+  const double reactor = test::cpu_millis() - began;
   EXPECT_NE(answer.find("\nfamily_4{name=\"1999\"} 1999.5\n"), std::string::npos) << answer.substr(0, 500);
   EXPECT_LT(reactor, text / 3) << text;
 }

@@ -2,22 +2,18 @@
 
 #include <gtest/gtest.h>
 
-#include <ctime>
 #include <iostream>
 #include <map>
 #include <set>
 #include <tuple>
 
 #include "pkg/base/random.h"
+#include "test/support/cpu_millis.h"
 
 namespace dra::placement::affinity_terms_test {
 namespace {
 
-double cpu_millis() {
-  timespec now;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-  return static_cast<double>(now.tv_sec) * 1e3 + static_cast<double>(now.tv_nsec) / 1e6;
-}
+using test::cpu_millis;
 
 api::PodAffinityTerm term(const std::string& key, const std::string& op, std::vector<std::string> values) {
   api::PodAffinityTerm made;

@@ -11,8 +11,6 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/thread_pool.hpp>
 // clang-format on
-#include <time.h>
-
 #include <algorithm>
 #include <exception>
 #include <map>
@@ -54,9 +52,7 @@ class TaskTimer {
   static constexpr Duration kUnread = std::chrono::milliseconds(1);
 
   void read(std::chrono::steady_clock::time_point now) {
-    timespec used{};
-    ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
-    processor_ = std::chrono::seconds(used.tv_sec) + std::chrono::nanoseconds(used.tv_nsec);
+    processor_ = thread_processor_time();
     read_at_ = now;
   }
 

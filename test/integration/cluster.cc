@@ -29,8 +29,8 @@ std::string lines(const std::vector<std::string>& findings) {
 
 // The control plane that all clusters of the program share; null if KUBEBUILDER_ASSETS is not set.
 RealControlPlane* shared_real_plane() {
-  static const char* const kFolder = std::getenv("KUBEBUILDER_ASSETS");
-  if (!kFolder) return nullptr;
+  static const std::string kFolder = real_programs();
+  if (kFolder.empty()) return nullptr;
   static const auto kPlane = RealControlPlane::start(kFolder, std::chrono::seconds(60));
   if (!kPlane) throw std::runtime_error(kPlane.error().message());
   static const int kSaid = std::printf("real control plane: %s\n", (*kPlane)->programs().c_str());
@@ -126,6 +126,11 @@ std::string Cluster::empty_verdict(const std::set<std::string>& kept_claims) {
 size_t from_environment(const char* variable, size_t fallback) {
   const char* text = std::getenv(variable);
   return text == nullptr ? fallback : static_cast<size_t>(std::strtoull(text, nullptr, 10));
+}
+
+std::string real_programs() {
+  const char* folder = std::getenv("KUBEBUILDER_ASSETS");
+  return folder == nullptr ? "" : folder;
 }
 
 std::vector<uint64_t> seeds(const char* variable, size_t fallback) {

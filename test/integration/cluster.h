@@ -81,6 +81,8 @@ class Cluster {
 
 // The seeds a test runs with: `fallback` of them, or as many as the environment variable specifies. Prints them.
 std::vector<uint64_t> seeds(const char* variable, size_t fallback);
+// The folder that KUBEBUILDER_ASSETS names, with the programs of a real control plane; empty: none.
+std::string real_programs();
 // A number from the environment.
 size_t from_environment(const char* variable, size_t fallback);
 

@@ -90,8 +90,8 @@ class Server : public testing::TestWithParam<Kind> {
     if (GetParam() == Kind::kEmbedded) {
       plane_ = std::make_unique<SimControlPlane>();
     } else {
-      const char* folder = std::getenv("KUBEBUILDER_ASSETS");
-      if (folder == nullptr) GTEST_SKIP() << "KUBEBUILDER_ASSETS is not set";
+      const std::string folder = real_programs();
+      if (folder.empty()) GTEST_SKIP() << "KUBEBUILDER_ASSETS is not set";
       auto started = RealControlPlane::start(folder, 60s);
       ASSERT_TRUE(started) << started.error().message();
       plane_ = std::move(*started);
