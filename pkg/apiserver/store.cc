@@ -90,6 +90,7 @@ StoredPtr Store::put(std::string_view name, const std::string& key, Json documen
   auto object = std::make_shared<const StoredObject>(revision_, std::move(document), std::move(raw_texts));
   if (persistence_ != nullptr) persistence_->save(t.name, key, *object);
   StoredPtr previous = std::exchange(t.objects[key], object);
+  t.object_bytes += object->text().size() - (previous ? previous->text().size() : 0);
   record(t, previous ? ChangeType::kModified : ChangeType::kAdded, key, object, std::move(previous));
   return object;
 }
@@ -109,24 +110,14 @@ StoredPtr Store::remove(std::string_view name, const std::string& key, Json docu
   auto object = std::make_shared<const StoredObject>(revision_, std::move(document));
   if (persistence_ != nullptr) persistence_->erase(t.name, key, revision_);
   t.objects.erase(it);
+  t.object_bytes -= previous->text().size();
   record(t, ChangeType::kDeleted, key, object, std::move(previous));
   return object;
 }
 
 void Store::record(Table& t, ChangeType type, const std::string& key, StoredPtr object, StoredPtr previous) {
   auto change = std::make_shared<const Change>(Change{type, revision_, key, std::move(object), std::move(previous)});
-  t.log.push_back(change);
-  if (t.log.size() > options_.parsed_changes) {
-    const Change& old = *t.log[t.log.size() - 1 - options_.parsed_changes];
-    if (old.previous) old.previous->release_document();
-    if (old.type == ChangeType::kDeleted) old.object->release_document();
-  }
-  t.log_bytes += bytes_kept_by(*change);
-  while (t.log.size() > options_.max_changes || t.log_bytes > options_.max_change_bytes) {
-    t.floor = t.log.front()->revision;
-    t.log_bytes -= bytes_kept_by(*t.log.front());
-    t.log.pop_front();
-  }
+  append(t, change);
   // A listener may remove itself or others while it runs.
   std::vector<uint64_t> ids;
   ids.reserve(t.listeners.size());
@@ -137,6 +128,35 @@ void Store::record(Table& t, ChangeType type, const std::string& key, StoredPtr 
     Listener listener = it->second;
     run_guarded("a listener to changes of " + t.name, [&] { listener(change); });
   }
+}
+
+void Store::append(Table& t, const ChangePtr& change) {
+  const size_t bytes = bytes_kept_by(*change);
+  t.log.push_back(change);
+  t.log_bytes += bytes;
+  ++t.parsed;
+  t.parsed_bytes += bytes;
+  while (t.parsed > options_.parsed_changes || t.parsed_bytes > options_.max_change_bytes) {
+    const Change& old = *t.log[t.log.size() - t.parsed];
+    if (old.previous) old.previous->release_document();
+    if (old.type == ChangeType::kDeleted) old.object->release_document();
+    t.parsed_bytes -= bytes_kept_by(old);
+    --t.parsed;
+  }
+  const size_t most =
+      std::max(options_.max_change_bytes, std::min(t.object_bytes, options_.max_change_bytes_of_large_state));
+  while (t.log.size() > options_.max_changes || t.log_bytes > most) forget_oldest(t);
+}
+
+void Store::forget_oldest(Table& t) {
+  const size_t bytes = bytes_kept_by(*t.log.front());
+  if (t.parsed == t.log.size()) {
+    --t.parsed;
+    t.parsed_bytes -= bytes;
+  }
+  t.floor = t.log.front()->revision;
+  t.log_bytes -= bytes;
+  t.log.pop_front();
 }
 
 uint64_t Store::floor(std::string_view name) const {
@@ -164,7 +184,10 @@ void Store::unlisten(std::string_view name, uint64_t id) {
 }
 
 void Store::restore(std::string_view name, const std::string& key, StoredPtr object) {
-  table(name).objects[key] = std::move(object);
+  Table& t = table(name);
+  t.object_bytes += object->text().size();
+  const StoredPtr replaced = std::exchange(t.objects[key], std::move(object));
+  if (replaced) t.object_bytes -= replaced->text().size();
 }
 
 void Store::restore_revision(uint64_t revision) {

@@ -61,9 +61,12 @@ using ChangePtr = std::shared_ptr<const Change>;
 struct StoreOptions {
   // Changes kept per kind, for watches, exact lists and continue tokens; older ones are answered with 410.
   size_t max_changes = 10'000;
-  // The limit in bytes for objects that the changes replaced or removed and that nothing else keeps.
+  // The limit in bytes for objects that the changes replaced or removed and that nothing else keeps. It rises to the
+  // bytes of the kind's objects, up to max_change_bytes_of_large_state: a watch that falls behind would have to read
+  // these instead, and fall behind again.
   size_t max_change_bytes = 64 << 20;
-  // How many of those changes keep their parsed documents.
+  size_t max_change_bytes_of_large_state = 256 << 20;
+  // How many of those changes, and up to max_change_bytes of them, keep their parsed documents.
   size_t parsed_changes = 512;
   // The revision before the first write. Above 1, so that clients can distinguish "any" and "very old" from it.
   uint64_t first_revision = 100;
@@ -118,14 +121,19 @@ class Store {
   struct Table {
     std::string name;
     Objects objects;
+    size_t object_bytes = 0;
     std::deque<ChangePtr> log;
     size_t log_bytes = 0;
+    size_t parsed = 0;  // the newest changes, whose documents are kept
+    size_t parsed_bytes = 0;
     uint64_t floor = 0;
     std::map<uint64_t, Listener> listeners;
   };
   Table& table(std::string_view name);
   const Table* find_table(std::string_view name) const;
   void record(Table& t, ChangeType type, const std::string& key, StoredPtr object, StoredPtr previous);
+  void append(Table& t, const ChangePtr& change);
+  void forget_oldest(Table& t);
 
   StoreOptions options_;
   uint64_t revision_;

@@ -47,7 +47,7 @@ TEST(Store, SnapshotsEqualAModel) {
 
 TEST(Store, TheLogIsBoundedByBytesToo) {
   const auto big = [](char c) { return Json{{"metadata", Json::object()}, {"value", std::string(1000, c)}}; };
-  Store store({.max_changes = 1000, .max_change_bytes = 10'000});
+  Store store({.max_changes = 1000, .max_change_bytes = 10'000, .max_change_bytes_of_large_state = 0});
   for (int i = 0; i < 20; ++i) store.put("t", "a", big('x'));
   const size_t kept = store.changes_since("t", store.floor("t")).size();
   EXPECT_GE(kept, 8U);
@@ -57,6 +57,24 @@ TEST(Store, TheLogIsBoundedByBytesToo) {
   EXPECT_EQ(store.changes_since("t", store.floor("t")).size(), kept + 20) << "the objects are there anyway";
   store.remove("t", "a");
   EXPECT_LT(store.changes_since("t", store.floor("t")).size(), kept + 21);
+}
+
+// A watch that falls behind would have to read them instead.
+TEST(Store, TheLogMayTakeAsMuchAsTheObjects) {
+  const Json big = {{"metadata", Json::object()}, {"value", std::string(1000, 'x')}};
+  Store store({.max_changes = 1000, .max_change_bytes = 10'000, .max_change_bytes_of_large_state = 50'000});
+  const auto kept = [&] { return store.changes_since("t", store.floor("t")).size(); };
+  const auto replace = [&](int times) {
+    for (int i = 0; i < times; ++i) store.put("t", "0", big);
+  };
+  for (int i = 0; i < 30; ++i) store.put("t", std::to_string(i), big);
+  replace(200);
+  EXPECT_NEAR(kept(), 30, 2);
+  for (int i = 30; i < 100; ++i) store.put("t", std::to_string(i), big);
+  replace(200);
+  EXPECT_NEAR(kept(), 48, 2) << "the limit for a large state";
+  for (int i = 1; i < 100; ++i) store.remove("t", std::to_string(i));
+  EXPECT_NEAR(kept(), 5, 2) << "a removal keeps two objects, and few objects are left";
 }
 
 TEST(Store, ListenersMayLeaveWhileTheyRun) {

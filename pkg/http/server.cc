@@ -38,7 +38,7 @@ class SocketServer : public Server {
     state_->clock = &reactor.clock();
     state_->turns = std::make_shared<Turns>([this](Turns::Task task) { asio::post(io_, std::move(task)); },
                                             [] { return std::chrono::steady_clock::now().time_since_epoch(); },
-                                            [state = state_.get()] { return state->lagging_streams > 0; });
+                                            [state = state_.get()] { return state->stream_makes_progress(); });
   }
   ~SocketServer() override { stop(); }
 

@@ -6,6 +6,9 @@ namespace dra::http {
 
 namespace {
 
+// A peer that reads gets the processor within this time, also on a busy machine.
+constexpr std::chrono::milliseconds kProgress{10};
+
 class SessionResponder : public Responder {
  public:
   SessionResponder(std::weak_ptr<Session> session, uint64_t id) : session_(std::move(session)), id_(id) {}
@@ -69,6 +72,10 @@ void ServerState::give_up(ConnectionTable::Id id) {
 void ServerState::settle_unsent() {
   while (unsent > options.max_unsent_bytes && cut_off_slowest(false)) continue;
   while (unsent_of_streams > options.max_unsent_stream_bytes && cut_off_slowest(true)) continue;
+}
+
+bool ServerState::stream_makes_progress() const {
+  return sending_streams > 0 && std::chrono::steady_clock::now() - stream_sent_at < kProgress;
 }
 
 bool ServerState::cut_off_slowest(bool of_streams) {

@@ -30,6 +30,8 @@ struct ServerState {
   void give_up(ConnectionTable::Id id);
   // Cuts off peers until what is to be sent is within its limits.
   void settle_unsent();
+  // Some stream is being sent to a peer that reads it.
+  bool stream_makes_progress() const;
 
   ServerOptions options;
   Handler handler;
@@ -37,11 +39,11 @@ struct ServerState {
   const Clock* clock = nullptr;
   bool cut_off_slowest(bool of_streams);
   ConnectionTable table;
-  std::map<ConnectionTable::Id, Session*> sessions;  // all live sessions, including those given up
-  size_t lagging = 0;                                // sessions with much to send
-  size_t lagging_streams = 0;                        // those of them that are streams
-  size_t unsent = 0;                                 // bytes
-  size_t unsent_of_streams = 0;                      // those of them that streams have
+  std::map<ConnectionTable::Id, Session*> sessions;        // all live sessions, including those given up
+  size_t sending_streams = 0;                              // streams with much to send
+  size_t unsent = 0;                                       // bytes
+  size_t unsent_of_streams = 0;                            // those of them that streams have
+  std::chrono::steady_clock::time_point stream_sent_at{};  // when the system last took something that a stream sent
 };
 
 class Session : public std::enable_shared_from_this<Session> {

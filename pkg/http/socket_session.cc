@@ -336,7 +336,7 @@ class SocketSession : public Session {
 
   void go_on_streaming() {
     if (!next_ || out_.size() + in_flight_.size() > kGoesOn) return;
-    server_->turns->add(
+    server_->turns->add_portion(
         [self = self(), next = std::exchange(next_, nullptr)] {
           if (self->open() && self->state_ == State::kStreaming) next();
         },
@@ -393,7 +393,11 @@ class SocketSession : public Session {
     }
     in_flight_.swap(out_);
     lowest().expires_after(server_->options.write_timeout);
-    asio::async_write(stream_, asio::buffer(in_flight_), [self = self()](ErrorCode ec, size_t) {
+    const auto after_each_record = [this](ErrorCode ec, size_t sent) {
+      if (state_ == State::kStreaming) server_->stream_sent_at = Time::clock::now();
+      return asio::transfer_all()(ec, sent);
+    };
+    asio::async_write(stream_, asio::buffer(in_flight_), after_each_record, [self = self()](ErrorCode ec, size_t) {
       self->in_flight_.clear();
       if (self->in_flight_.capacity() > kStreamLag) std::string().swap(self->in_flight_);
       if (ec) {
@@ -410,14 +414,12 @@ class SocketSession : public Session {
 
   // May cut off peers, this one included.
   void count(size_t unsent) {
-    const bool lagged = lags();
     server_->unsent += unsent - unsent_;
     if (is_stream_) server_->unsent_of_streams += unsent - unsent_;
     const bool more = unsent > unsent_;
     unsent_ = unsent;
-    if (lags() != lagged) server_->lagging += lagged ? -1 : 1;
-    const bool stream_lags = lags() && state_ == State::kStreaming;
-    if (stream_lags != std::exchange(stream_lags_, stream_lags)) server_->lagging_streams += stream_lags ? 1 : -1;
+    const bool sends = unsent_ > kGoesOn && state_ == State::kStreaming;
+    if (sends != std::exchange(sends_stream_, sends)) server_->sending_streams += sends ? 1 : -1;
     if (more) server_->settle_unsent();
   }
 
@@ -483,7 +485,7 @@ class SocketSession : public Session {
   bool broken_ = false;
   bool cut_off_ = false;  // until hang_up()
   size_t unsent_ = 0;     // as last counted
-  bool stream_lags_ = false;
+  bool sends_stream_ = false;
   Time sending_since_{};
   std::string out_;
   std::string in_flight_;

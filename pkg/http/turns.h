@@ -9,7 +9,12 @@
 // request, fall behind and be cut off. For the same reason the pause lasts kLagRounds at least while a stream lags:
 // short requests, too, can each add many records to it.
 //
-// Bounded by the number of connections, each with at most one request in progress. Not thread-safe.
+// Streams have as much time as requests while both have work: portions of streams that go on have queues of their own,
+// which are served first until streams have had as much time as requests, and a pause lasts until then while a stream
+// lags. Otherwise changes of large objects, of which each has to be encoded and sent once more for a watch, would
+// outrun a watch that is read: it would be cut off, and its client would have to list again.
+//
+// Bounded by the number of connections, each with at most one request or portion in progress. Not thread-safe.
 #pragma once
 
 #include <algorithm>
@@ -30,41 +35,95 @@ class Turns : public std::enable_shared_from_this<Turns> {
   using Task = std::function<void()>;
   using Now = std::function<std::chrono::nanoseconds()>;
 
-  // `post` queues a task after everything that is ready to run; `lagging` says whether a stream has much to send.
+  // `post` queues a task after everything that is ready to run; `lagging` says whether a stream with much to send is
+  // being read.
   Turns(std::function<void(Task)> post, Now now, std::function<bool()> lagging)
       : post_(std::move(post)), now_(std::move(now)), lagging_(std::move(lagging)) {}
 
   // Runs the request in its turn, never from within this call.
   void add(Task request, std::string_view flow = {}) {
-    Queue& queue = queues_[std::hash<std::string_view>()(flow) % kQueues];
-    // Time that a queue left unused earlier is not saved up.
-    if (queue.requests.empty()) queue.used = std::max(queue.used, served_);
-    queue.requests.push_back({std::move(request), ++arrivals_});
-    ++waiting_;
+    requests_.add(std::move(request), flow);
     if (!posted_) post_next();
   }
-  // Drops the waiting requests.
+  // The same for a portion of a stream.
+  void add_portion(Task portion, std::string_view flow = {}) {
+    portions_.add(std::move(portion), flow);
+    if (!posted_) post_next();
+  }
+  // Drops what waits.
   void drop() {
-    for (Queue& queue : queues_) queue.requests.clear();
-    waiting_ = 0;
+    requests_.drop();
+    portions_.drop();
   }
 
  private:
-  static constexpr size_t kQueues = 64;
-  static constexpr std::chrono::nanoseconds kOneRound = std::chrono::microseconds(2);  // a round without work
+  using Time = std::chrono::nanoseconds;
+
+  static constexpr Time kOneRound = std::chrono::microseconds(2);  // a round without work
   static constexpr int64_t kMostRounds = 2'000;
   static constexpr int64_t kLagRounds = 32;
-  static constexpr std::chrono::nanoseconds kTurn = std::chrono::milliseconds(1);
-  static constexpr std::chrono::nanoseconds kLong = std::chrono::milliseconds(4);
+  static constexpr Time kTurn = std::chrono::milliseconds(1);
+  static constexpr Time kLong = std::chrono::milliseconds(4);
+  static constexpr Time kLongestRound = std::chrono::microseconds(100);  // for streams; the rest is other work
+  static constexpr Time kMostDue = std::chrono::milliseconds(100);       // to streams, or to requests
 
-  struct Request {
-    Task run;
-    uint64_t arrival = 0;
+  class Flows {
+   public:
+    void add(Task task, std::string_view flow) {
+      Queue& queue = queues_[std::hash<std::string_view>()(flow) % queues_.size()];
+      // Time that a queue left unused earlier is not saved up.
+      if (queue.tasks.empty()) queue.used = std::max(queue.used, served_);
+      queue.tasks.push_back({std::move(task), ++arrivals_});
+      ++waiting_;
+    }
+    bool waiting() const { return waiting_ > 0; }
+    void drop() {
+      for (Queue& queue : queues_) queue.tasks.clear();
+      waiting_ = 0;
+    }
+    struct Taken {
+      Task run;
+      Time* used;  // of its queue
+    };
+    Taken take() {
+      Queue& queue = least_used();
+      Taken taken{std::move(queue.tasks.front().run), &queue.used};
+      queue.tasks.pop_front();
+      --waiting_;
+      served_ = queue.used;
+      return taken;
+    }
+
+   private:
+    struct Waiting {
+      Task run;
+      uint64_t arrival = 0;
+    };
+    struct Queue {
+      std::deque<Waiting> tasks;
+      Time used{};
+    };
+
+    // Among the queues with tasks; of equal ones, that of the task that came first.
+    Queue& least_used() {
+      Queue* least = nullptr;
+      for (Queue& queue : queues_) {
+        if (queue.tasks.empty()) continue;
+        if (least == nullptr || queue.used < least->used ||
+            (queue.used == least->used && queue.tasks.front().arrival < least->tasks.front().arrival)) {
+          least = &queue;
+        }
+      }
+      return *least;
+    }
+
+    std::array<Queue, 64> queues_;
+    Time served_{};  // what the queue of the last task had used before it
+    uint64_t arrivals_ = 0;
+    size_t waiting_ = 0;
   };
-  struct Queue {
-    std::deque<Request> requests;
-    std::chrono::nanoseconds used{};
-  };
+
+  bool waiting() const { return requests_.waiting() || portions_.waiting(); }
 
   void post_next() {
     posted_ = true;
@@ -75,49 +134,56 @@ class Turns : public std::enable_shared_from_this<Turns> {
 
   void next() {
     posted_ = false;
-    if (rounds_ > 0) {
-      --rounds_;
-      if (waiting_ > 0) post_next();
-      return;
-    }
+    if (portions_.waiting() && (streams_due_ > Time{} || !requests_.waiting())) return run_portion();
+    if (rounds_ > 0 || (lagging_() && streams_due_ > Time{})) return pause();
+    if (requests_.waiting()) run_requests();
+  }
+
+  void run_portion() {
     const auto start = now_();
-    std::chrono::nanoseconds took{};
-    while (waiting_ > 0 && took < kTurn) {
-      Queue& queue = least_used();
-      const Task request = std::move(queue.requests.front().run);
-      queue.requests.pop_front();
-      --waiting_;
-      served_ = queue.used;
-      if (waiting_ > 0 && !posted_) post_next();  // before the request, which may throw
-      request();
+    auto portion = portions_.take();
+    const bool alone = !requests_.waiting();
+    if (waiting()) post_next();  // before the portion, which may throw
+    portion.run();
+    paused_at_ = now_();
+    *portion.used += paused_at_ - start;
+    if (!alone) streams_due_ = std::max(streams_due_ - (paused_at_ - start), -kMostDue);
+  }
+
+  // A round for other work, such as sending what a stream has to send.
+  void pause() {
+    const auto now = now_();
+    const Time round = std::min(now - std::exchange(paused_at_, now), kLongestRound);
+    streams_due_ = std::max(streams_due_ - round, std::min(streams_due_, Time{}));
+    rounds_ = std::max<int64_t>(rounds_ - 1, 0);
+    if (waiting()) post_next();
+  }
+
+  void run_requests() {
+    const auto start = now_();
+    Time took{};
+    if (!portions_.waiting() && !lagging_()) streams_due_ = {};
+    while (requests_.waiting() && took < kTurn) {
+      auto request = requests_.take();
+      if (waiting() && !posted_) post_next();  // before the request, which may throw
+      request.run();
       const auto until_now = now_() - start;
-      queue.used += until_now - took;
+      *request.used += until_now - took;
       took = until_now;
     }
     rounds_ = took < kLong ? 0 : std::clamp<int64_t>(took / (20 * kOneRound), 0, kMostRounds);
     if (lagging_()) rounds_ = std::max(rounds_, kLagRounds);
-  }
-
-  // Among the queues with requests; of equal ones, that of the request that came first.
-  Queue& least_used() {
-    Queue* least = nullptr;
-    for (Queue& queue : queues_) {
-      if (queue.requests.empty()) continue;
-      if (least == nullptr || queue.used < least->used ||
-          (queue.used == least->used && queue.requests.front().arrival < least->requests.front().arrival)) {
-        least = &queue;
-      }
-    }
-    return *least;
+    streams_due_ = std::min(streams_due_ + took, kMostDue);
+    paused_at_ = start + took;
   }
 
   std::function<void(Task)> post_;
   Now now_;
   std::function<bool()> lagging_;
-  std::array<Queue, kQueues> queues_;
-  std::chrono::nanoseconds served_{};  // what the queue of the last request had used before it
-  uint64_t arrivals_ = 0;
-  size_t waiting_ = 0;
+  Flows requests_;
+  Flows portions_;
+  Time streams_due_{};  // what streams have had less than requests, while both had work
+  Time paused_at_{};    // when the last task or round of a pause ended
   int64_t rounds_ = 0;  // rounds left for other work
   bool posted_ = false;
 };

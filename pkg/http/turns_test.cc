@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 namespace dra::http {
 namespace {
@@ -22,6 +24,7 @@ struct Loop {
       const auto task = std::move(queue.front());
       queue.pop_front();
       task();
+      now += std::chrono::microseconds(2);  // a round
     }
   }
   void request(char name, std::chrono::nanoseconds takes, std::string_view flow = {}) {
@@ -83,6 +86,53 @@ TEST(Turns, AStreamThatLagsCatchesUpAfterShortRequestsToo) {
   loop.queue.push_back([&] { loop.stream(1'000); });
   loop.run();
   EXPECT_GE(loop.log.find('c') - loop.log.find('b'), 13U) << loop.log;
+}
+
+// Four clients change large objects; each change takes 10 ms, its portion of a watch 8 ms and 400 rounds to send.
+TEST(Turns, AWatchKeepsUpWithChangesOfLargeObjects) {
+  Loop loop;
+  int changes = 0, sent = 0, behind = 0;
+  bool idle = true;
+  std::function<void(int)> rounds;
+  const std::function<void()> portion = [&] {
+    loop.now += std::chrono::milliseconds(8);
+    ++sent;
+    loop.lagging = true;
+    loop.queue.push_back([&] { rounds(400); });
+  };
+  rounds = [&](int left) {
+    if (left > 0) return loop.queue.push_back([&, left] { rounds(left - 1); });
+    loop.lagging = false;
+    idle = sent == changes;
+    if (!idle) loop.turns->add_portion(portion, "of all");
+  };
+  const std::function<void()> change = [&] {
+    loop.now += std::chrono::milliseconds(10);
+    behind = std::max(behind, ++changes - sent);
+    if (std::exchange(idle, false)) loop.turns->add_portion(portion, "of all");
+    if (changes < 200) loop.queue.push_back([&] { loop.turns->add(change, "tenant"); });
+  };
+  for (int i = 0; i < 4; ++i) loop.turns->add(change, "tenant");
+  loop.run();
+  EXPECT_GE(changes, 200);
+  EXPECT_EQ(sent, changes);
+  EXPECT_LE(behind, 2);
+}
+
+// However many portions there are, requests get half of the time.
+TEST(Turns, StreamsGetNoMoreTimeThanRequests) {
+  Loop loop;
+  int portions = 0;
+  std::function<void()> portion = [&] {
+    loop.log += '-';
+    loop.now += std::chrono::milliseconds(10);
+    if (++portions < 40) loop.turns->add_portion(portion, "of all");
+  };
+  for (int i = 0; i < 4; ++i) loop.turns->add_portion(portion, "of all");
+  for (const char name : std::string("abc")) loop.client(name, std::chrono::milliseconds(5), "tenant", 9);
+  loop.run();
+  const std::string until_the_last_request = loop.log.substr(0, loop.log.find_last_of("abc"));
+  EXPECT_LE(std::count(until_the_last_request.begin(), until_the_last_request.end(), '-'), 16) << loop.log;
 }
 
 // A stream that is being sent when they add to it gets all of it in its next round.
