@@ -26,8 +26,8 @@ std::optional<NodeChoice> PodReconcile::ready_to_go(bool without_conflict) {
   if (!releasing() && !without_conflict) {
     Conflicts conflicts = conflicts_of_allocated();
     const bool overlap = !conflicts.empty();
-    std::erase_if(conflicts, [&](const auto& conflict) { return !stays(conflict); });
-    if (!conflicts.empty()) return withdraw_for(conflicts), std::nullopt;
+    if (const Conflicts lasting = those_that_stay(std::move(conflicts)); !lasting.empty())
+      return withdraw_for(lasting), std::nullopt;
     // An unproven allocation of ours gives way to a proven one, so wait for that. Going at once would trust our mark,
     // which a tenant may have written: then the other's proof may be older, and its mark under way.
     if (overlap) return outcome_.requeue_in(kOverlapPause), std::nullopt;

@@ -64,24 +64,41 @@ class Audit {
       for (const HolderRef* holder : holders) {
         if (audit_->is_asked(holder->claim))
           asked_.push_back(holder->claim);
-        else if (others_.size() < kMaxClaimsOfFinding)
-          others_.insert(holder->claim);
+        else
+          add_other(holder->claim);
       }
+    }
+    void add(const Holders& more) {
+      asked_.insert(asked_.end(), more.asked_.begin(), more.asked_.end());
+      for (const ClaimIndex claim : more.others_) add_other(claim);
     }
     // Of different claims; empty: no finding that concerns those that were asked about.
     std::vector<ClaimIndex> claims() && {
       if (!audit_->asked_.empty() && asked_.empty()) return {};
-      std::sort(asked_.begin(), asked_.end());
-      asked_.erase(std::unique(asked_.begin(), asked_.end()), asked_.end());
-      if (asked_.size() > kMaxClaimsOfFinding) asked_.resize(kMaxClaimsOfFinding);
+      keep_different(asked_);
+      keep_different(others_);
       asked_.insert(asked_.end(), others_.begin(), others_.end());
       return std::move(asked_);
     }
 
    private:
+    void add_other(ClaimIndex claim) {
+      if (enough_) return;
+      others_.push_back(claim);
+      if (others_.size() < 2 * kMaxClaimsOfFinding) return;
+      keep_different(others_);
+      enough_ = others_.size() == kMaxClaimsOfFinding;
+    }
+    static void keep_different(std::vector<ClaimIndex>& claims) {
+      std::sort(claims.begin(), claims.end());
+      claims.erase(std::unique(claims.begin(), claims.end()), claims.end());
+      if (claims.size() > kMaxClaimsOfFinding) claims.resize(kMaxClaimsOfFinding);
+    }
+
     const Audit* audit_;
     std::vector<ClaimIndex> asked_;
-    std::set<ClaimIndex> others_;
+    std::vector<ClaimIndex> others_;  // may contain one several times
+    bool enough_ = false;
   };
   struct Drawn {
     Amount amount = 0;
@@ -194,8 +211,10 @@ class Audit {
       if (auto it = pool.sets_.find(set); it != pool.sets_.end()) f(set, it->second);
   }
 
+  enum class Naming { kAmounts, kHolders };
+
   // Recomputes what holders take from a set: by counter, in the order of CounterSet::counters.
-  std::vector<Drawn> draw(const Pool& pool, const Pool::CounterSet& set, ClaimIndex* first) const {
+  std::vector<Drawn> draw(const Pool& pool, const Pool::CounterSet& set, Naming naming, ClaimIndex* first) const {
     std::vector<Drawn> drawn(set.counters.size(), Drawn{0, Holders(*this)});
     *first = kNone;
     for (DeviceRef user : set.users) {
@@ -203,11 +222,12 @@ class Audit {
       const std::vector<const HolderRef*> counted = counted_holders(pool, pool.device_name(device));
       if (counted.empty()) continue;
       *first = std::min(*first, first_of(counted));
+      const Holders holders = naming == Naming::kHolders ? of(counted) : Holders(*this);  // once for all counters
       for (const CounterUse* use = pool.uses_begin(device); use != pool.uses_end(device); ++use) {
         for (size_t c = 0; c < drawn.size(); ++c) {
           if (set.counters[c].second != use->counter) continue;
           drawn[c].amount += use->amount;
-          drawn[c].holders.add(counted);
+          drawn[c].holders.add(holders);
         }
       }
     }
@@ -216,7 +236,7 @@ class Audit {
 
   size_t over_set(const Pool& pool, const Pool::CounterSet& set, ClaimIndex asked) {
     ClaimIndex first = kNone;
-    std::vector<Drawn> drawn = draw(pool, set, &first);
+    std::vector<Drawn> drawn = draw(pool, set, Naming::kHolders, &first);
     for (size_t c = 0; c < drawn.size() && (asked == kNone || asked == first); ++c) {
       const Counter& counter = pool.counters_[set.counters[c].second];
       if (drawn[c].amount <= counter.total || drawn[c].amount <= 0) continue;
@@ -242,7 +262,7 @@ class Audit {
 
   size_t check_set(const Pool& pool, StrId set_name, const Pool::CounterSet& set) {
     ClaimIndex first = kNone;
-    const std::vector<Drawn> drawn = draw(pool, set, &first);
+    const std::vector<Drawn> drawn = draw(pool, set, Naming::kAmounts, &first);
     for (size_t c = 0; c < drawn.size(); ++c) {
       const Counter& counter = pool.counters_[set.counters[c].second];
       const bool same_counter = counter.set == set_name && counter.name == set.counters[c].first &&
