@@ -94,6 +94,7 @@ class PodReconcile {
   Conflicts conflicts_of_allocated() const;
   // True when every holder in the conflict, the pod's own claims aside, is proven or not ours: none will give way.
   bool stays(const inventory::AuditFinding& conflict) const;
+  // The conflicts of which stays() is true.
   Conflicts those_that_stay(Conflicts conflicts) const;
   // Gives way to the other holders in the overlap, or reports the conflict.
   void withdraw_for(const Conflicts& conflicts);

@@ -77,6 +77,21 @@ TEST(Store, TheLogMayTakeAsMuchAsTheObjects) {
   EXPECT_NEAR(kept(), 5, 2) << "a removal keeps two objects, and few objects are left";
 }
 
+// Parsed, a large object takes several times the memory of its text.
+TEST(Store, OnlyTheNewestBytesOfTheLogKeepTheirDocuments) {
+  const Json big = {{"metadata", Json::object()}, {"value", std::string(1000, 'x')}};
+  Store store({.max_changes = 1000, .max_change_bytes = 10'000, .max_change_bytes_of_large_state = 100'000});
+  for (int i = 0; i < 50; ++i) store.put("t", std::to_string(i), big);
+  const StoredPtr first = store.get("t", "0");
+  const std::weak_ptr<const Json> document = first->document();
+  store.put("t", "0", big);
+  for (int i = 0; i < 5; ++i) store.put("t", "1", big);
+  EXPECT_FALSE(document.expired());
+  for (int i = 0; i < 10; ++i) store.put("t", "1", big);
+  EXPECT_TRUE(document.expired());
+  EXPECT_TRUE(store.objects_at("t", first->revision())) << "the log still has it";
+}
+
 TEST(Store, ListenersMayLeaveWhileTheyRun) {
   Store store;
   int calls = 0;

@@ -113,7 +113,7 @@ class SocketSession : public Session {
   }
 
   std::optional<Time> lagging_since(bool as_stream) const override {
-    if (as_stream ? !is_stream_ || unsent_ <= kStreamLag : !lags()) return std::nullopt;
+    if (as_stream ? !is_stream_ || unsent_ <= kStreamLag : unsent_ <= kLag) return std::nullopt;
     return sending_since_;
   }
 
@@ -409,8 +409,6 @@ class SocketSession : public Session {
       self->go_on_streaming();
     });
   }
-
-  bool lags() const { return unsent_ > kLag; }
 
   // May cut off peers, this one included.
   void count(size_t unsent) {

@@ -67,6 +67,7 @@ class Turns : public std::enable_shared_from_this<Turns> {
   static constexpr Time kLongestRound = std::chrono::microseconds(100);  // for streams; the rest is other work
   static constexpr Time kMostDue = std::chrono::milliseconds(100);       // to streams, or to requests
 
+  // The tasks of one kind, requests or portions, in the order described above.
   class Flows {
    public:
     void add(Task task, std::string_view flow) {
@@ -162,7 +163,7 @@ class Turns : public std::enable_shared_from_this<Turns> {
   void run_requests() {
     const auto start = now_();
     Time took{};
-    if (!portions_.waiting() && !lagging_()) streams_due_ = {};
+    if (!portions_.waiting() && !lagging_()) streams_due_ = {};  // time that streams left unused is not saved up
     while (requests_.waiting() && took < kTurn) {
       auto request = requests_.take();
       if (waiting() && !posted_) post_next();  // before the request, which may throw
