@@ -124,6 +124,28 @@ TEST(InventoryUse, OfThousandsOfHoldersThoseThatWereAskedAboutAreNamed) {
   EXPECT_EQ(inventory.audit().size(), 1u);
 }
 
+// Each claim holds all partitions, so a counter's holders are many more entries than different claims.
+TEST(InventoryUse, AClaimThatHoldsManyPartitionsIsNamedOnce) {
+  Inventory inventory;
+  std::vector<std::string> names;
+  for (int d = 0; d < 30; ++d) names.push_back("d" + std::to_string(d));
+  api::ResourceSlice devices = slice("a", "p", 1, 2, names);
+  for (auto& device : devices.devices) device.consumes_counters = {{"set", {{"memory", "1"}}}};
+  api::ResourceSlice counters = slice("b", "p", 1, 2, {});
+  counters.shared_counters = {{"set", {{"memory", "20"}}}};
+  inventory.apply_slice(devices);
+  inventory.apply_slice(counters);
+  std::vector<std::string> claims;
+  for (int i = 0; i < 100; ++i) {
+    claims.push_back("c" + std::to_string(i));
+    inventory.apply_allocation(claims.back(), holding(names));
+  }
+  std::sort(claims.begin(), claims.end());
+  const auto findings = inventory.over_commitments(std::vector<std::string>{"c7"}, Layer::kAll);
+  ASSERT_EQ(findings.size(), 31U);  // each device, and the counter
+  for (const AuditFinding& finding : findings) EXPECT_EQ(finding.claims, claims) << finding.message;
+}
+
 TEST(InventoryUse, AssumedAndObservedAreOneHolder) {
   Inventory inventory;
   inventory.apply_slice(slice("a", "p", 1, 1, {"d0", "d1"}));
