@@ -21,7 +21,17 @@ bool is_protobuf(std::string_view content_type) {
   return content_type.starts_with(api::kProtobufMediaType);
 }
 
+bool has_object(WatchEvent::Type type) {
+  return type != WatchEvent::Type::kBookmark && type != WatchEvent::Type::kError;
+}
+
 }  // namespace
+
+// A watch message as it was understood.
+struct Reflector::Message {
+  Result<WatchEvent> event;
+  Result<Entry> entry;  // of an event with an object
+};
 
 Reflector::Reflector(Reactor& reactor, Transport& transport, Random& random, ObjectType type, ObjectStore& store,
                      ReflectorOptions options, std::shared_ptr<ServerTraits> traits)
@@ -114,8 +124,8 @@ void Reflector::open_stream(Query particular, Duration patience) {
     trouble_.clear();
     arm_silence(patience);
   };
-  on.on_line = [this, mine](std::string_view message) {
-    if (mine == generation_) on_message(message);
+  on.on_line = [this, mine](std::string message, const Hold& hold) {
+    if (mine == generation_) on_text(std::move(message), hold);
   };
   on.on_end = [this, mine](Result<Response> result) {
     if (mine == generation_) on_stream_end(std::move(result));
@@ -140,9 +150,43 @@ void Reflector::arm_silence(Duration limit) {
   });
 }
 
-void Reflector::on_message(std::string_view message) {
+template <class T>
+void Reflector::in_background(std::function<T()> work, std::function<void(T)> then) {
+  auto result = std::make_shared<std::optional<T>>();
+  // The work may outlive this reflector, and owns what it uses.
+  reactor_.offload([result, work = std::move(work)] { result->emplace(work()); },
+                   [this, result, then = std::move(then), mine = generation_, alive = std::weak_ptr(alive_)] {
+                     if (!alive.expired() && mine == generation_) then(std::move(**result));
+                   });
+}
+
+void Reflector::on_text(std::string text, const Hold& hold) {
+  if (text.size() < options_.offload_bytes) return on_message(read(type_, text));
+  in_background<Message>([type = type_, text = std::move(text)] { return read(type, text); },
+                         [this, mine = generation_, resume = hold()](Message message) {
+                           on_message(std::move(message));
+                           if (mine == generation_) resume();
+                         });
+}
+
+Reflector::Message Reflector::read(const ObjectType& type, std::string_view text) {
+  Message message{parse_watch_message(text), fail(Code::kInternal, "an event without an object")};
+  if (!message.event || !has_object(message.event->type)) return message;
+  message.entry = decode(type, *message.event);
+  // Nobody asks for it any more, and freeing a large one takes time on the thread that does it.
+  if (message.entry) message.event->object = std::string();
+  return message;
+}
+
+Result<Entry> Reflector::decode(const ObjectType& type, const WatchEvent& event) {
+  if (!event.protobuf) return type.decode(event.object);
+  if (type.decode_protobuf) return type.decode_protobuf(event.object);
+  return fail(Code::kInvalidArgument, "an object in protobuf, which was not asked for");
+}
+
+void Reflector::on_message(Message message) {
   silent_streams_ = 0;
-  auto event = parse_watch_message(message);
+  Result<WatchEvent>& event = message.event;
   if (!event) {
     ++stats_.undecodable;
     if (protobuf_) use_json(event.error());
@@ -153,28 +197,30 @@ void Reflector::on_message(std::string_view message) {
   arm_silence(collecting_ ? options_.watch_list_patience : options_.silent_peer);
   if (event->type == WatchEvent::Type::kError) {
     on_error_event(*event);
+  } else if (event->type == WatchEvent::Type::kBookmark) {
+    on_bookmark(*event);
   } else if (collecting_) {
-    on_initial_event(std::move(*event));
+    on_initial_event(std::move(*event), std::move(message.entry));
   } else {
-    on_watch_event(std::move(*event));
+    on_watch_event(std::move(*event), std::move(message.entry));
   }
 }
 
-void Reflector::on_initial_event(WatchEvent event) {
-  if (event.type == WatchEvent::Type::kBookmark) {
-    if (!event.initial_events_end) {
-      // A bookmark before the end mark: this server ignores sendInitialEvents.
-      traits_->watch_list_refused = true;
-      begin_list();
-      return;
-    }
-    collecting_ = false;
-    broken_watch_lists_ = 0;
-    arm_silence(options_.silent_peer);
-    install(std::exchange(collected_, {}), event.revision);
+void Reflector::on_bookmark(const WatchEvent& event) {
+  if (!collecting_) return store_.bookmark(event.revision);
+  if (!event.initial_events_end) {
+    // A bookmark before the end mark: this server ignores sendInitialEvents.
+    traits_->watch_list_refused = true;
+    begin_list();
     return;
   }
-  auto entry = decode(event);
+  collecting_ = false;
+  broken_watch_lists_ = 0;
+  arm_silence(options_.silent_peer);
+  install(std::exchange(collected_, {}), event.revision);
+}
+
+void Reflector::on_initial_event(WatchEvent event, Result<Entry> entry) {
   if (!entry) return cannot_read(event, entry.error());
   std::string key = entry->key();
   collected_unreadable_.erase(key);
@@ -189,12 +235,7 @@ void Reflector::on_initial_event(WatchEvent event) {
   }
 }
 
-void Reflector::on_watch_event(WatchEvent event) {
-  if (event.type == WatchEvent::Type::kBookmark) {
-    store_.bookmark(event.revision);
-    return;
-  }
-  auto entry = decode(event);
+void Reflector::on_watch_event(WatchEvent event, Result<Entry> entry) {
   if (!entry) return cannot_read(event, entry.error());
   const std::string key = entry->key();
   bool fresh = event.type == WatchEvent::Type::kDeleted ? store_.remove(*entry) : store_.apply(std::move(*entry));
@@ -203,12 +244,6 @@ void Reflector::on_watch_event(WatchEvent event) {
   auto rest = unreadable_;
   rest.erase(key);
   set_unreadable(std::move(rest));
-}
-
-Result<Entry> Reflector::decode(const WatchEvent& event) const {
-  if (!event.protobuf) return type_.decode(event.object);
-  if (type_.decode_protobuf) return type_.decode_protobuf(event.object);
-  return fail(Code::kInvalidArgument, "an object in protobuf, which was not asked for");
 }
 
 void Reflector::use_json(const Error& why) {
@@ -393,23 +428,8 @@ void Reflector::list_page(const std::string& continue_token) {
     const auto& decode = is_protobuf(result->content_type) ? type_.decode_protobuf_list : type_.decode_list;
     if (!decode) return on_list_failed(Error(Code::kInvalidArgument, what("list") + ": protobuf was not asked for"));
     if (result->body.size() < options_.offload_bytes) return page_arrived(decode(result->body));
-    auto body = std::make_shared<std::string>(std::move(result->body));
-    auto page = std::make_shared<Result<EntryPage>>(EntryPage{});
-    // The task may outlive this reflector: it has a copy of the decoder, and the handle in call_ clears `alive`.
-    auto alive = std::make_shared<bool>(true);
-    class Flag : public Handle::Impl {
-     public:
-      explicit Flag(std::shared_ptr<bool> f) : flag_(std::move(f)) {}
-      ~Flag() override { *flag_ = false; }
-
-     private:
-      std::shared_ptr<bool> flag_;
-    };
-    call_ = Handle(std::make_unique<Flag>(alive));
-    reactor_.offload([body, page, decode] { *page = decode(*body); },
-                     [this, page, alive] {
-                       if (*alive) page_arrived(std::move(*page));
-                     });
+    in_background<Result<EntryPage>>([decode, body = std::move(result->body)] { return decode(body); },
+                                     [this](Result<EntryPage> page) { page_arrived(std::move(page)); });
   });
 }
 

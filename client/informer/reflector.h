@@ -42,7 +42,8 @@ struct ReflectorOptions {
   // A WatchList that delivers nothing for this long before its end mark is replaced by a plain list.
   Duration watch_list_patience = std::chrono::seconds(30);
   Duration list_timeout = std::chrono::seconds(60);
-  // List bodies of at least this size are decoded on a worker thread.
+  // Lists and watch messages of at least this size are decoded on a worker thread: some objects of the largest size take
+  // 40 ms. A watch is held up meanwhile.
   size_t offload_bytes = 64 * 1024;
   // A list with more objects than this fails.
   size_t max_objects = 1'000'000;
@@ -102,9 +103,17 @@ class Reflector {
   void open_watch();
   void open_stream(Query particular, Duration patience);
 
-  void on_message(std::string_view message);
-  void on_initial_event(WatchEvent event);
-  void on_watch_event(WatchEvent event);
+  struct Message;
+  static Message read(const ObjectType& type, std::string_view text);
+  static Result<Entry> decode(const ObjectType& type, const WatchEvent& event);
+  // Runs `work` on a worker, and then `then` with its result, unless the calls were dropped meanwhile.
+  template <class T>
+  void in_background(std::function<T()> work, std::function<void(T)> then);
+  void on_text(std::string text, const Hold& hold);
+  void on_message(Message message);
+  void on_initial_event(WatchEvent event, Result<Entry> entry);
+  void on_watch_event(WatchEvent event, Result<Entry> entry);
+  void on_bookmark(const WatchEvent& event);
   void on_error_event(const WatchEvent& event);
   void on_stream_end(Result<Response> result);
   void on_watch_list_refused(const Error& error);
@@ -112,7 +121,6 @@ class Reflector {
   void on_list_failed(const Error& error);
   void state_failed(const Error& error);
 
-  Result<Entry> decode(const WatchEvent& event) const;
   // From now on the server sends JSON for this resource. The caller restarts the state or the watch.
   void use_json(const Error& why);
   // True if the server was asked for protobuf and lacks it; from now on requests ask for JSON.
@@ -147,6 +155,7 @@ class Reflector {
   bool protobuf_ = false;  // which format to request
   // Distinguishes the current calls from answers to abandoned ones.
   uint64_t generation_ = 0;
+  const std::shared_ptr<const bool> alive_ = std::make_shared<const bool>(true);  // for what workers bring back
   Handle call_;
   Handle timer_;
   MonoTime opened_at_{};

@@ -21,11 +21,33 @@ std::map<std::string, std::string> shown(const ObjectStore& store) {
   return out;
 }
 
+// Its workers take up to `slow` each, so that other tasks run before they are done.
+class SlowWorkers : public SimReactor {
+ public:
+  SlowWorkers(ManualClock& clock, Random& random) : SimReactor(clock), random_(random) {}
+  ~SlowWorkers() override { at_work_.clear(); }
+  void offload(Task work, Task done) override {
+    ++offloads;
+    if (slow == Duration::zero()) return SimReactor::offload(std::move(work), std::move(done));
+    const auto took = Duration(static_cast<int64_t>(random_.unit() * static_cast<double>(slow.count())));
+    at_work_.push_back(after(took, [work = std::move(work), done = std::move(done)] {
+      work();
+      done();
+    }));
+  }
+  Duration slow{};
+  size_t offloads = 0;
+
+ private:
+  Random& random_;
+  std::vector<Handle> at_work_;
+};
+
 struct World {
   explicit World(uint64_t seed) : random(seed), server(reactor), inner(reactor, server), network(reactor, inner, {}) {}
   ManualClock clock;
-  SimReactor reactor{clock};
   SeededRandom random;
+  SlowWorkers reactor{clock, random};
   FakeServer server;
   InProcessTransport inner;
   FaultTransport network;
@@ -384,6 +406,7 @@ TEST(Reflector, ConvergesAfterAnyTrouble) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     World world(seed);
     world.server.watch_list = seed % 3 != 0;
+    world.reactor.slow = std::chrono::seconds(seed % 4);
     SeededRandom chaos(seed * 977);
     FaultRates rates;
     rates.refuse = rates.hang = rates.throttle = rates.server_error = rates.lose_answer = 0.08;
@@ -397,6 +420,7 @@ TEST(Reflector, ConvergesAfterAnyTrouble) {
     ReflectorOptions options;
     options.page_size = 3;
     options.resource = kLeases;
+    options.offload_bytes = seed % 2 == 0 ? 1 : 300;  // all messages, or those of long names
     Informer<api::Lease> informer(world.reactor, world.network, world.random, options);
     informer.objects().on_stream_change([&](const EntryChange& c) {
       if (c.before != nullptr) {
@@ -423,7 +447,7 @@ TEST(Reflector, ConvergesAfterAnyTrouble) {
           if (chaos.below(5) == 0) world.server.compact();
           break;
         default:
-          world.put(name, std::to_string(i));
+          world.put(name, std::string(chaos.below(200), 'x') + std::to_string(i));
       }
       world.reactor.advance(std::chrono::milliseconds(chaos.below(4000)));
     }
@@ -433,6 +457,30 @@ TEST(Reflector, ConvergesAfterAnyTrouble) {
     ASSERT_EQ(shown(informer.objects()), world.server.snapshot(kPath));
     ASSERT_EQ(told, world.server.snapshot(kPath));
   }
+}
+
+// Messages that come while a worker decodes one wait for it, and so does the end of the stream.
+TEST(Reflector, ALargeMessageHoldsItsWatchUp) {
+  World world(1);
+  world.put("a", "x");
+  world.start();
+  world.reactor.advance(1s);
+  world.reactor.slow = 1s;
+  world.reactor.offloads = 0;
+  world.put("a", std::string(100'000, 'y'));
+  world.put("b", "small");
+  world.reactor.run_until_idle();
+  EXPECT_EQ(world.reactor.offloads, 1u);
+  EXPECT_EQ(world.informer->store().get("ns/a")->holder_identity, "x");
+  EXPECT_EQ(world.informer->store().get("ns/b"), nullptr);
+  world.reactor.advance(1s);
+  EXPECT_EQ(shown(world.informer->objects()), world.server.snapshot(kPath));
+  // A reflector that stops or ends meanwhile is not called any more.
+  world.put("a", std::string(100'000, 'z'));
+  world.reactor.run_until_idle();
+  world.informer.reset();
+  world.reactor.advance(2s);
+  EXPECT_EQ(world.reactor.offloads, 2u);
 }
 
 TEST(Reflector, TheSameSeedGivesTheSameRun) {

@@ -90,7 +90,7 @@ TEST_F(CurlHttp2, AllRequestsShareOneConnectionThatNoStreamUses) {
   std::vector<Handle> handles;
   for (int i = 0; i < 20; ++i) {
     StreamCallbacks on;
-    on.on_line = [&](std::string_view) { ++lines; };
+    on.on_line = [&](const std::string&, const Hold&) { ++lines; };
     on.on_end = [&](Result<Response> r) { ended += r && r->status == 200 ? 1 : 0; };
     handles.push_back(transport->stream(get("/watch"), on));
   }
@@ -150,7 +150,7 @@ TEST_F(CurlHttp2, EventsOfAnySizeArriveAtOnceWithoutOtherTraffic) {
   std::vector<Handle> streams;
   for (auto& of_stream : sizes) {
     StreamCallbacks on;
-    on.on_line = [&](std::string_view line) { of_stream.push_back(line.size()); };
+    on.on_line = [&](const std::string& line, const Hold&) { of_stream.push_back(line.size()); };
     streams.push_back(transport->stream(get("/watch"), on));
   }
   const std::vector<size_t> all{1024, 2048, 4096, 8192, 16384, 32768, 65536};

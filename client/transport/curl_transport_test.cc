@@ -221,7 +221,7 @@ struct StreamLog {
               EXPECT_EQ(head.status, 200);
               ++opened;
             },
-            [this](std::string_view line) { lines.emplace_back(line); },
+            [this](std::string line, const Hold&) { lines.push_back(std::move(line)); },
             [this](Result<Response> r) { end = std::move(r); }};
   }
 };
@@ -264,8 +264,8 @@ TEST(CurlTransport, LinesAreDeliveredInPortions) {
   Handle streams[2];
   for (int s : {0, 1}) {
     StreamCallbacks on;
-    on.on_line = [&, s](std::string_view line) {
-      lines[s].push_back(std::stoi(std::string(line)));
+    on.on_line = [&, s](const std::string& line, const Hold&) {
+      lines[s].push_back(std::stoi(line));
       most_at_once = std::max(most_at_once, ++at_once);
       const auto until = std::chrono::steady_clock::now() + 1ms;
       while (std::chrono::steady_clock::now() < until) {
@@ -284,6 +284,79 @@ TEST(CurlTransport, LinesAreDeliveredInPortions) {
   EXPECT_LE(most_at_once, 16);
 }
 
+// A reader that holds its stream up gets nothing until it resumes, neither lines nor the end. The connection is not read
+// meanwhile, and costs no time; other streams go on.
+TEST(CurlTransport, AStreamThatIsHeldUpIsNotRead) {
+  constexpr size_t kLarge = 32 << 20;
+  std::atomic<bool> all_sent{false};
+  TcpServer server([&](const TcpRequest& request, TcpConnection& c) {
+    if (!c.send(kStreamHead) || !c.send(chunk("1\n2\n"))) return false;
+    if (request.target == "/large")
+      for (size_t sent = 0; sent < kLarge; sent += 8192)
+        if (!c.send(chunk(std::string(8191, 'x') + "\n"))) return false;
+    all_sent = request.target == "/large" || all_sent;
+    return c.send("0\r\n\r\n");
+  });
+  Net net(server.url());
+  size_t lines = 0;
+  std::optional<int> ended;
+  Resume resume;
+  StreamCallbacks on;
+  on.on_line = [&](const std::string&, const Hold& hold) {
+    if (++lines == 1) resume = hold();
+  };
+  on.on_end = [&](Result<Response> result) { ended = result ? result->status : 0; };
+  Handle held = net.transport->stream(get("/large"), std::move(on));
+  ASSERT_TRUE(net.reactor.run_until([&] { return lines == 1; }, 10s));
+  StreamLog other;
+  Handle free = net.transport->stream(get("/small"), other.callbacks());
+  EXPECT_TRUE(net.reactor.run_until([&] { return other.end.has_value(); }, 10s));
+  EXPECT_EQ(other.lines, (std::vector<std::string>{"1", "2"}));
+  int tasks = 0;
+  net.reactor.observe_tasks([&](const AsioReactor::TaskTime&) { ++tasks; });
+  net.reactor.run_until([] { return false; }, 200ms);
+  EXPECT_LE(tasks, 20) << "it does not ask again and again whether there is something to read";
+  EXPECT_EQ(lines, 1u);
+  EXPECT_FALSE(ended);
+  EXPECT_FALSE(all_sent) << "it was read all the same";
+  resume();
+  EXPECT_TRUE(net.reactor.run_until([&] { return ended.has_value(); }, 30s));
+  EXPECT_EQ(lines, 2 + kLarge / 8192);
+  EXPECT_EQ(ended, 200);
+}
+
+TEST(CurlTransport, TheEndOfAStreamWaitsForAReaderThatHoldsItUp) {
+  for (const bool newline : {true, false}) {
+    TcpServer server([&](const TcpRequest&, TcpConnection& c) {
+      return c.send(kStreamHead + chunk(newline ? "one\n" : "one") + "0\r\n\r\n");
+    });
+    Net net(server.url());
+    int lines = 0, ends = 0;
+    Resume resume;
+    StreamCallbacks on;
+    on.on_line = [&](const std::string&, const Hold& hold) {
+      ++lines;
+      resume = hold();
+    };
+    on.on_end = [&](const Result<Response>&) { ++ends; };
+    Handle stream = net.transport->stream(get("/w"), on);
+    ASSERT_TRUE(net.reactor.run_until([&] { return lines == 1; }, 10s));
+    net.reactor.run_until([] { return false; }, 50ms);
+    EXPECT_EQ(ends, 0);
+    resume();
+    EXPECT_TRUE(net.reactor.run_until([&] { return ends == 1; }, 10s));
+    EXPECT_EQ(lines, 1) << newline;
+    // A reader that leaves while it holds its stream up; what it got does nothing any more.
+    lines = 0;
+    stream = net.transport->stream(get("/w"), on);
+    ASSERT_TRUE(net.reactor.run_until([&] { return lines == 1; }, 10s));
+    stream.cancel();
+    resume();
+    net.reactor.run_until([] { return false; }, 50ms);
+    EXPECT_EQ(ends, 1);
+  }
+}
+
 // A claim is written before the pod that names it: its event must not wait until a thousand events of pods are handled.
 TEST(CurlTransport, AnEventWaitsForNoOtherStreamsBacklog) {
   constexpr int kLines = 600;
@@ -300,13 +373,13 @@ TEST(CurlTransport, AnEventWaitsForNoOtherStreamsBacklog) {
   int many = 0;
   std::optional<int> before_one;
   StreamCallbacks of_many, of_one;
-  of_many.on_line = [&](std::string_view) {
+  of_many.on_line = [&](const std::string&, const Hold&) {
     if (++many == kLines / 2) busy = true;  // timers of new connections, which read too, are over
     const auto until = std::chrono::steady_clock::now() + 1ms;
     while (std::chrono::steady_clock::now() < until) {
     }
   };
-  of_one.on_line = [&](std::string_view) { before_one = many; };
+  of_one.on_line = [&](const std::string&, const Hold&) { before_one = many; };
   const Handle streams[] = {net.transport->stream(get("/one"), std::move(of_one)),
                             net.transport->stream(get("/many"), std::move(of_many))};
   EXPECT_TRUE(net.reactor.run_until([&] { return many == kLines && before_one; }, 20s));

@@ -4,6 +4,8 @@
 #include <map>
 #include <utility>
 
+#include "client/transport/held_stream.h"
+
 namespace dra::client {
 namespace {
 
@@ -82,7 +84,7 @@ struct FaultyCall : std::enable_shared_from_this<FaultyCall> {
     }
     bool lose = fault.kind == Fault::Kind::kLoseAnswer;
     bool swallow = fault.kind == Fault::Kind::kHang;
-    if (!streamed) {
+    if (!stream) {
       call = inner.send(request, [weak, lose, swallow, what](Result<Response> result) {
         auto self = weak.lock();
         if (!self || swallow) return;
@@ -103,13 +105,13 @@ struct FaultyCall : std::enable_shared_from_this<FaultyCall> {
       if (!self || swallow) return;
       self->back.add([weak, head] {
         auto again = weak.lock();
-        if (again && again->callbacks.on_open) again->callbacks.on_open(head);
+        if (again) again->stream->open(head);
       });
     };
-    on.on_line = [weak, swallow](std::string_view line) {
+    on.on_line = [weak, swallow](std::string line, const Hold&) {
       auto self = weak.lock();
       if (!self || swallow) return;
-      self->back.add([weak, line = std::string(line)] {
+      self->back.add([weak, line = std::move(line)] {
         if (auto again = weak.lock()) again->line(line);
       });
     };
@@ -128,8 +130,8 @@ struct FaultyCall : std::enable_shared_from_this<FaultyCall> {
     ++lines;
     if (lines > fault.silent_after_lines) return;
     if (lines > fault.cut_after_lines) {
-      if (fault.last_line && callbacks.on_line) {
-        callbacks.on_line(*fault.last_line);
+      if (fault.last_line) {
+        stream->message(*fault.last_line);
         Response end;
         end.status = 200;
         finish(std::move(end));
@@ -138,19 +140,22 @@ struct FaultyCall : std::enable_shared_from_this<FaultyCall> {
       }
       return;
     }
-    if (callbacks.on_line) callbacks.on_line(text);
+    stream->message(text);
     if (fault.duplicate_every == 0 || lines % fault.duplicate_every != 0) return;
-    if (!dead && callbacks.on_line) callbacks.on_line(text);
+    if (!dead) stream->message(text);
   }
 
   void finish(Result<Response> result) {
     if (dead) return;
     die();
-    if (streamed) {
-      if (auto end = std::exchange(callbacks.on_end, nullptr)) end(std::move(result));
-    } else if (auto d = std::exchange(done, nullptr)) {
-      d(std::move(result));
-    }
+    if (stream) return stream->end(std::move(result));
+    if (auto d = std::exchange(done, nullptr)) d(std::move(result));
+  }
+
+  // The caller has dropped its handle.
+  void leave() {
+    if (stream) stream->drop();
+    die();
   }
 
   void die() {
@@ -165,11 +170,10 @@ struct FaultyCall : std::enable_shared_from_this<FaultyCall> {
   Transport& inner;
   Fault fault;
   Request request;
-  bool streamed = false;
   bool dead = false;
   size_t lines = 0;
   Transport::Done done;
-  StreamCallbacks callbacks;
+  std::shared_ptr<HeldStream> stream;  // null: of a request
   Handle call;
   Handle hang;
   DelayLine there;
@@ -186,7 +190,7 @@ namespace {
 class FaultyHandle : public Handle::Impl {
  public:
   explicit FaultyHandle(std::shared_ptr<FaultyCall> call) : call_(std::move(call)) {}
-  ~FaultyHandle() override { call_->die(); }
+  ~FaultyHandle() override { call_->leave(); }
 
  private:
   std::shared_ptr<FaultyCall> call_;
@@ -209,8 +213,7 @@ Handle FaultTransport::send(Request request, Done done) {
 Handle FaultTransport::stream(Request request, StreamCallbacks callbacks) {
   auto call = std::make_shared<FaultyCall>(reactor_, inner_, plan_ ? plan_(request, true) : Fault{});
   call->request = std::move(request);
-  call->streamed = true;
-  call->callbacks = std::move(callbacks);
+  call->stream = std::make_shared<HeldStream>(std::move(callbacks));
   call->start();
   for (auto it = shared_->streams.begin(); it != shared_->streams.end();) {
     it = it->second.expired() ? shared_->streams.erase(it) : std::next(it);

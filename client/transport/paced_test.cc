@@ -84,7 +84,7 @@ TEST(Paced, A429PausesTheWholeClientAndIsPassedOnNotRepeated) {
   f.send(paced, 3);
   StreamCallbacks on;
   int lines = 0;
-  on.on_line = [&](std::string_view) { ++lines; };
+  on.on_line = [&](const std::string&, const Hold&) { ++lines; };
   Request watch;
   watch.target = "/line";
   Handle stream = paced.stream(watch, on);

@@ -49,6 +49,7 @@ class FrameSplitter {
 
  private:
   static constexpr size_t kLengthBytes = 4;
+  static constexpr size_t kMostReserved = 2 << 20;  // a length that is claimed may be that of no message
 
   static size_t length(std::string_view bytes) {
     size_t size = 0;
@@ -59,6 +60,7 @@ class FrameSplitter {
   // Moves bytes to rest_ until it contains `size` bytes.
   bool complete(std::string_view& bytes, size_t size) {
     const size_t missing = size > rest_.size() ? size - rest_.size() : 0;
+    if (size > rest_.capacity()) rest_.reserve(size < kMostReserved ? size : kMostReserved);
     rest_.append(bytes.substr(0, missing));
     bytes.remove_prefix(missing < bytes.size() ? missing : bytes.size());
     return rest_.size() >= size;

@@ -46,12 +46,17 @@ struct Response {
   bool ok() const { return status >= 200 && status < 300; }
 };
 
+// Holds a stream up: none of its callbacks runs until the returned function is called, and of a network no more is read
+// than is under way. Call it inside on_line only, and the returned function on the reactor's thread, once, at any time.
+using Resume = std::function<void()>;
+using Hold = std::function<Resume()>;
+
 // The callbacks of a streamed answer, in this order: on_open once if the status is 2xx, on_line for each message,
 // on_end once. A message is a line (without its newline; empty lines are skipped), or, if the Content-Type is
 // Kubernetes' protobuf, a frame (without its length).
 struct StreamCallbacks {
   std::function<void(const Response& head)> on_open;
-  std::function<void(std::string_view message)> on_line;
+  std::function<void(std::string message, const Hold& hold)> on_line;
   // A Response: the stream ended in order (status 2xx, no body), or was refused (other status, with its body). An
   // Error: it was cut, or a message was longer than the bound.
   std::function<void(Result<Response>)> on_end;

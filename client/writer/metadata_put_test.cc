@@ -101,7 +101,7 @@ struct World {
   Server server;
   InProcessTransport network{reactor, server};
   RestClient client{network};
-  Writer writer{client};
+  Writer writer{reactor, client};
 
   static WriteRequest write(const std::string& body) {
     WriteRequest write;

@@ -61,17 +61,28 @@ void Writer::perform(WriteRequest write, Done done) {
   calls_[call->id] = send(call->write, [this, call](Result<std::string> answer) {
     const Handle self = take(call->id);
     if (!answer && refuses_reencoded(answer.error(), call->write.verb)) return patch_refused(call, answer.error());
-    finish(*call, std::move(answer));
+    finish(call, std::move(answer));
   });
 }
 
-void Writer::finish(const Call& call, Result<std::string> answer) {
-  call.done(answered(call.write, std::move(answer)));
+void Writer::open(const Resource& resource, Result<std::string> text, std::function<void(Answer)> then) {
+  const StoreOf* known = store_of(resource);
+  if (!text || known == nullptr || text->size() < kLargeAnswer) return then({std::move(text), std::nullopt});
+  auto answer = std::make_shared<Answer>(Answer{std::move(text), std::nullopt});
+  reactor_.offload([answer, decode = known->type.decode] { answer->entry = decode(*answer->text); },
+                   [answer, then = std::move(then), alive = std::weak_ptr(alive_)] {
+                     if (!alive.expired()) then(std::move(*answer));
+                   });
+}
+
+void Writer::finish(const std::shared_ptr<const Call>& call, Result<std::string> text) {
+  open(call->write.object.resource, std::move(text),
+       [this, call](Answer answer) { call->done(answered(call->write, std::move(answer))); });
 }
 
 void Writer::patch_refused(const std::shared_ptr<const Call>& call, const Error& error) {
   auto put = metadata_put_of(call->write);
-  if (!put) return finish(*call, fail(error));
+  if (!put) return finish(call, fail(error));
   if (unpatchable_.size() >= kMostUnpatchable) unpatchable_.clear();
   unpatchable_.insert(unpatchable_key(*put, call->write));
   put_metadata(call, std::make_shared<const MetadataPut>(std::move(*put)));
@@ -81,16 +92,16 @@ void Writer::put_metadata(const std::shared_ptr<const Call>& call, std::shared_p
   const auto now = [this, call, put](Result<std::string> object) {
     const Handle self = take(call->id);
     if (call->term != term_)
-      return finish(*call,
+      return finish(call,
                     fail(Code::kCancelled, describe("PUT", call->write.object) + ": the lease was lost before it"));
     Result<std::string> body = object ? put_body(*put, call->write.object, *object) : std::move(object);
-    if (!body) return finish(*call, fail(not_put(body.error())));
+    if (!body) return finish(call, fail(not_put(body.error())));
     WriteOptions options;
     options.field_manager = call->write.field_manager;
     const auto answered = [this, call](Result<std::string> answer) {
       const Handle last = take(call->id);
       if (!answer) answer = fail(not_put(answer.error()));
-      finish(*call, std::move(answer));
+      finish(call, std::move(answer));
     };
     calls_[call->id] =
         client_.update_protobuf(call->write.object, std::move(*body), options, answered, call->write.timeout);
@@ -119,10 +130,10 @@ Handle Writer::send(const WriteRequest& write, RestClient::Done done) {
   return client_.patch(write.object, PatchType::kMerge, write.body, options, std::move(done), write.timeout);
 }
 
-Result<Written> Writer::answered(const WriteRequest& write, Result<std::string> answer) {
-  if (answer) return written(write, std::move(*answer));
-  if (write.verb != WriteVerb::kDelete || answer.error().code() != Code::kNotFound)
-    return fail(write_error(answer.error(), write.verb));
+Result<Written> Writer::answered(const WriteRequest& write, Answer answer) {
+  if (answer.text) return written(write, std::move(answer));
+  if (write.verb != WriteVerb::kDelete || answer.text.error().code() != Code::kNotFound)
+    return fail(write_error(answer.text.error(), write.verb));
   if (auto* known = store_of(write.object.resource); known != nullptr && !write.deletion.uid.empty())
     known->store->answer_absent(store_key(write.object.ns, write.object.name), write.deletion.uid);
   Written gone;
@@ -132,9 +143,9 @@ Result<Written> Writer::answered(const WriteRequest& write, Result<std::string> 
 
 // The result of a performed write: usually the object, for the store; a Status for some deletions and
 // subresources.
-Result<Written> Writer::written(const WriteRequest& write, std::string body) {
+Result<Written> Writer::written(const WriteRequest& write, Answer answer) {
   Written result;
-  result.object = std::move(body);
+  result.object = std::move(*answer.text);
   auto* known = store_of(write.object.resource);
   // api::Namespace is little more than metadata, which all objects have.
   const bool of_any_kind = known == nullptr || write.verb == WriteVerb::kDelete;
@@ -147,7 +158,7 @@ Result<Written> Writer::written(const WriteRequest& write, std::string body) {
   }
   if (write.verb != WriteVerb::kDelete) {
     // The watch is often faster than the answer. Then the store ignores the answer (law 1), so only read which it is.
-    const Result<Entry> head = identify(result.object);
+    const Result<Entry> head = answer.entry ? *answer.entry : identify(result.object);
     if (head && known->store->synced() && head->revision <= known->store->stream_revision()) {
       if (!is_answer_for(write.object, *head)) return answer_of_another(write.object, *head);
       result.revision = head->revision;
@@ -155,7 +166,7 @@ Result<Written> Writer::written(const WriteRequest& write, std::string body) {
       return result;
     }
   }
-  auto entry = known->type.decode(result.object);
+  auto entry = answer.entry ? std::move(*answer.entry) : known->type.decode(result.object);
   // pods/binding answers with a Status, and a deletion may too: then only the watch shows the change.
   if (!entry) return result;
   if (!is_answer_for(write.object, *entry)) return answer_of_another(write.object, *entry);
@@ -172,11 +183,14 @@ void Writer::read(const ObjectPath& object, const std::string& known_uid, Read d
   const uint64_t id = ++next_;
   calls_[id] = client_.get(object, [this, id, object, known_uid, done = std::move(done)](Result<std::string> answer) {
     const Handle self = take(id);
-    done(found(object, known_uid, answer));
+    open(object.resource, std::move(answer), [this, object, known_uid, done](Answer opened) {
+      done(found(object, known_uid, std::move(opened)));
+    });
   });
 }
 
-Result<Found> Writer::found(const ObjectPath& object, const std::string& known_uid, const Result<std::string>& answer) {
+Result<Found> Writer::found(const ObjectPath& object, const std::string& known_uid, Answer opened) {
+  const Result<std::string>& answer = opened.text;
   auto* known = store_of(object.resource);
   const std::string key = store_key(object.ns, object.name);
   Found out;
@@ -187,7 +201,7 @@ Result<Found> Writer::found(const ObjectPath& object, const std::string& known_u
   }
   out.present = true;
   if (known == nullptr) return out;
-  auto decoded = known->type.decode(*answer);
+  auto decoded = opened.entry ? std::move(*opened.entry) : known->type.decode(*answer);
   // What cannot be decoded exists nevertheless; asking again would not help.
   auto entry = decoded ? std::move(decoded) : identify(*answer);
   if (!entry) return fail(decoded.error());

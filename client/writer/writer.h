@@ -70,8 +70,8 @@ class Writer {
   using Done = std::function<void(Result<Written>)>;
   using Read = std::function<void(Result<Found>)>;
 
-  // The client must outlive the writer. Destroying the writer drops requests in flight without callbacks.
-  explicit Writer(RestClient& client) : client_(client) {}
+  // Both must outlive the writer. Destroying the writer drops requests in flight without callbacks.
+  Writer(Reactor& reactor, RestClient& client) : reactor_(reactor), client_(client) {}
   Writer(const Writer&) = delete;
   Writer& operator=(const Writer&) = delete;
 
@@ -103,16 +103,27 @@ class Writer {
 
   void patch_refused(const std::shared_ptr<const Call>& call, const Error& error);
   void put_metadata(const std::shared_ptr<const Call>& call, std::shared_ptr<const MetadataPut> put);
-  void finish(const Call& call, Result<std::string> answer);
+  // An answer, and its object if that has been decoded already.
+  struct Answer {
+    Result<std::string> text;
+    std::optional<Result<Entry>> entry;
+  };
+  // Decodes a large answer on a worker first: it takes tens of milliseconds.
+  void open(const Resource& resource, Result<std::string> text, std::function<void(Answer)> then);
+  void finish(const std::shared_ptr<const Call>& call, Result<std::string> text);
   Handle send(const WriteRequest& write, RestClient::Done done);
-  Result<Written> answered(const WriteRequest& write, Result<std::string> answer);
-  Result<Written> written(const WriteRequest& write, std::string body);
-  Result<Found> found(const ObjectPath& object, const std::string& known_uid, const Result<std::string>& answer);
+  Result<Written> answered(const WriteRequest& write, Answer answer);
+  Result<Written> written(const WriteRequest& write, Answer answer);
+  Result<Found> found(const ObjectPath& object, const std::string& known_uid, Answer answer);
   StoreOf* store_of(const Resource& resource);
   // The handle of an answered call: destroy it last, because it owns the callback.
   Handle take(uint64_t call);
 
+  static constexpr size_t kLargeAnswer = 64 * 1024;
+
+  Reactor& reactor_;
   RestClient& client_;
+  const std::shared_ptr<const bool> alive_ = std::make_shared<const bool>(true);  // for what workers bring back
   uint64_t next_ = 0;
   uint64_t term_ = 0;
   std::map<std::string, StoreOf> stores_;

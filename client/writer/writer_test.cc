@@ -36,7 +36,7 @@ struct World {
   FaultTransport watch_network{reactor, inner, {}};
   FaultTransport network{reactor, inner, {}};
   RestClient client{network};
-  Writer writer{client};
+  Writer writer{reactor, client};
   std::unique_ptr<Informer<api::Lease>> informer;
 
   void put(const std::string& name, const std::string& holder) {
@@ -183,7 +183,7 @@ TEST(Writer, AnAnswerAboutAnotherObjectIsRefused) {
     lease["metadata"]["resourceVersion"] = "9000";
     OneAnswer transport(w.reactor, lease.dump());
     RestClient client(transport);
-    Writer writer(client);
+    Writer writer(w.reactor, client);
     writer.register_store(kLeases, w.informer->type(), w.informer->objects());
     std::optional<Result<Written>> written;
     writer.perform(World::patch("a", "y"), [&](Result<Written> answer) { written = std::move(answer); });
@@ -207,7 +207,7 @@ TEST(Writer, WhatCannotBeDecodedIsPresent) {
   const auto read = [&w](const std::string& answer) {
     OneAnswer transport(w.reactor, answer);
     RestClient client(transport);
-    Writer writer(client);
+    Writer writer(w.reactor, client);
     writer.register_store(kLeases, w.informer->type(), w.informer->objects());
     std::optional<Result<Found>> found;
     writer.read({kLeases, "ns", "a", ""}, "", [&](Result<Found> one) { found = std::move(one); });
@@ -294,12 +294,53 @@ TEST(Writer, ADestroyedWriterCallsNobody) {
   w.put("a", "x");
   bool called = false;
   {
-    Writer brief(w.client);
+    Writer brief(w.reactor, w.client);
     brief.perform(World::patch("a", "1"), [&](const Result<Written>&) { called = true; });
     brief.read({kLeases, "ns", "a", ""}, "", [&](const Result<Found>&) { called = true; });
   }
   w.reactor.run_until_idle();
   EXPECT_FALSE(called);
+  // One that is destroyed while a worker decodes its answer.
+  w.put("a", std::string(100'000, 'x'));
+  auto brief = std::make_unique<Writer>(w.reactor, w.client);
+  ObjectType type = w.informer->type();
+  type.decode = [&, decode = type.decode](std::string_view text) {
+    brief.reset();
+    return decode(text);
+  };
+  brief->register_store(kLeases, type, w.informer->objects());
+  brief->read({kLeases, "ns", "a", ""}, "", [&](const Result<Found>&) { called = true; });
+  w.reactor.run_until_idle();
+  EXPECT_EQ(brief, nullptr);
+  EXPECT_FALSE(called);
+}
+
+// A large answer is decoded on a worker; the outcomes are the same.
+TEST(Writer, LargeAnswersAreDecodedOnAWorker) {
+  World w;
+  const std::string large(100'000, 'y');
+  w.put("a", "x");
+  w.reactor.run_until_idle();
+  w.informer->stop();
+  ObjectType type = w.informer->type();
+  int read = 0;
+  type.decode = [&, decode = type.decode](std::string_view text) {
+    ++read;
+    return decode(text);
+  };
+  w.writer.register_store(kLeases, type, w.informer->objects());
+  EXPECT_EQ(w.outcome(World::patch("a", large)), "ok");
+  EXPECT_EQ(w.holder("a"), large) << "in the store before the caller is told";
+  EXPECT_EQ(w.outcome(World::patch("a", large)), "unchanged");
+  EXPECT_EQ(read, 2) << "once for each answer";
+  EXPECT_EQ(w.outcome(World::patch("a", large + "z", "another uid")), "NotFound");
+  std::optional<Result<Found>> found;
+  const std::string uid = w.informer->store().get("ns/a")->metadata.uid;
+  w.writer.read({kLeases, "ns", "a", ""}, uid, [&](Result<Found> answer) { found = std::move(answer); });
+  w.reactor.run_until_idle();
+  ASSERT_TRUE(found && *found);
+  EXPECT_EQ((*found)->uid, uid);
+  EXPECT_EQ(read, 3);
 }
 
 }  // namespace dra::client::writer_test

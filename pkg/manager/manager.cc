@@ -63,7 +63,7 @@ struct Manager::Impl {
                   return inventory.features().device_taints && inventory.features().taint_rules;
                 },
                 [this](const std::string& version, const std::string& rules) { watch_all(version, rules); }}),
-        writer(rest),
+        writer(reactor, rest),
         recorder(reactor, rest, random, {.instance = options.identity}),
         inventory(features_of(options, "")),
         allocator(inventory, allocator_options_of(options, reactor.clock()), random),

@@ -98,7 +98,7 @@ class Server : public testing::TestWithParam<Kind> {
     }
     api_ = std::make_unique<Api>(*plane_, plane_->transport());
     client_ = std::make_unique<client::RestClient>(plane_->transport());
-    writer_ = std::make_unique<client::Writer>(*client_);
+    writer_ = std::make_unique<client::Writer>(plane_->reactor(), *client_);
   }
   void TearDown() override {
     writer_.reset();
