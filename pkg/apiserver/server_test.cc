@@ -126,6 +126,47 @@ TEST_F(ServerTest, NoOpUpdateKeepsTheResourceVersion) {
   EXPECT_EQ(first["metadata"]["resourceVersion"], second["metadata"]["resourceVersion"]);
 }
 
+// The answers and the sizes at which they come are those of kube-apiserver 1.36.2 with etcd 3.5.
+TEST_F(ServerTest, ObjectsThatEtcdWouldRefuseAreRefused) {
+  const std::string pods = "/api/v1/namespaces/default/pods";
+  const auto create = [&](const std::string& name, size_t variables, size_t bytes) {
+    Json env = Json::array();
+    for (size_t i = 0; i < variables; ++i)
+      env.push_back({{"name", "c" + std::to_string(100'000 + i)}, {"value", std::string(bytes, 'x')}});
+    const Json container = {{"name", "c"}, {"image", "x"}, {"env", std::move(env)}};
+    return ask("POST", pods, {{"metadata", {{"name", name}}}, {"spec", {{"containers", Json::array({container})}}}});
+  };
+  const auto managed = [](const Answer& answer) {
+    return Json::parse(answer.head.body)["metadata"].contains("managedFields");
+  };
+  const auto message = [](const Answer& answer) { return Json::parse(answer.head.body).value("message", ""); };
+  const auto large = create("large", 1, 1'400'000);
+  EXPECT_EQ(large->head.status, 201);
+  EXPECT_TRUE(managed(*large));
+  const auto largest = create("largest", 1, 1'571'876);
+  EXPECT_EQ(largest->head.status, 201);
+  EXPECT_FALSE(managed(*largest)) << "it fits only without them";
+  EXPECT_TRUE(managed(*create("fields", 20'900, 1)));
+  EXPECT_FALSE(managed(*create("more-fields", 21'020, 1)));
+  const auto too_large = create("too-large", 1, 1'573'500);
+  EXPECT_EQ(too_large->head.status, 500);
+  EXPECT_EQ(message(*too_large), "etcdserver: request is too large");
+  const auto far_too_large = create("far-too-large", 1, 2'100'000);
+  EXPECT_EQ(far_too_large->head.status, 500);
+  EXPECT_EQ(message(*far_too_large).find("rpc error: code = ResourceExhausted"), 0u) << message(*far_too_large);
+  EXPECT_EQ(ask("GET", pods + "/too-large")->head.status, 404);
+  const auto annotate = [&](size_t bytes) {
+    return ask("PATCH", pods + "/large", {{"metadata", {{"annotations", {{"a", std::string(bytes, 'x')}}}}}},
+               "application/merge-patch+json");
+  };
+  EXPECT_TRUE(managed(*annotate(170'000)));
+  EXPECT_FALSE(managed(*annotate(172'000)));
+  EXPECT_EQ(annotate(173'000)->head.status, 500);
+  EXPECT_EQ(Json::parse(ask("GET", pods + "/large")->head.body)["metadata"]["annotations"]["a"].get<std::string>().size(),
+            172'000u)
+      << "nothing of what was refused is stored";
+}
+
 TEST_F(ServerTest, WatchDeliversEveryChangeInOrder) {
   const auto watch = ask("GET", std::string(kMaps) + "?watch=true&resourceVersion=0");
   ASSERT_TRUE(watch->streaming);

@@ -12,6 +12,7 @@
 #include "pkg/apiserver/patch/patch.h"
 #include "pkg/apiserver/quota/quota.h"
 #include "pkg/apiserver/rest/body.h"
+#include "pkg/apiserver/rest/stored_size.h"
 #include "pkg/base/strings.h"
 
 namespace dra::apiserver {
@@ -217,6 +218,7 @@ StatusOr<StoredPtr> create_object(const Env& env, Call& call, Json object, const
     return fail_status(s);
   }
   if (ctx.dry_run) return std::make_shared<const StoredObject>(0, std::move(object));
+  if (auto ok = fit_into_storage(*call.kind, key, object); !ok) return fail_status(ok.error());
   return env.store.put(call.table(), key, std::move(object), std::move(raw_texts));
 }
 
@@ -329,6 +331,7 @@ StatusOr<WriteResult> update_object(const Env& env, Call& call, const std::strin
   }
   if (ctx.dry_run)
     return WriteResult{std::make_shared<const StoredObject>(stored->revision(), std::move(object)), false};
+  if (auto ok = fit_into_storage(*call.kind, key, object); !ok) return fail_status(ok.error());
   return WriteResult{env.store.put(call.table(), key, std::move(object), std::move(raw_texts)), false};
 }
 
