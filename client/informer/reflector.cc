@@ -14,6 +14,7 @@ constexpr int kMaxBriefStreams = 5;
 constexpr Duration kBriefPause = std::chrono::milliseconds(50);
 constexpr int kMaxBrokenWatchLists = 3;
 constexpr Duration kExpiredPause = std::chrono::seconds(10);
+constexpr Duration kTakeTime = std::chrono::milliseconds(4);  // of one task
 constexpr Duration kMaxRetryAfter = std::chrono::minutes(5);
 constexpr const char* kAcceptProtobuf = "application/vnd.kubernetes.protobuf, application/json";
 
@@ -31,6 +32,11 @@ bool has_object(WatchEvent::Type type) {
 struct Reflector::Message {
   Result<WatchEvent> event;
   Result<Entry> entry;  // of an event with an object
+};
+
+struct Reflector::Waiting {
+  size_t bytes;
+  std::optional<Message> message;
 };
 
 Reflector::Reflector(Reactor& reactor, Transport& transport, Random& random, ObjectType type, ObjectStore& store,
@@ -73,6 +79,11 @@ void Reflector::drop_calls() {
   collecting_ = false;
   collected_.clear();
   collected_unreadable_.clear();
+  messages_.clear();
+  waiting_bytes_ = 0;
+  resume_ = nullptr;
+  end_.reset();
+  taking_later_ = false;
 }
 
 Query Reflector::base_query() const {
@@ -128,7 +139,9 @@ void Reflector::open_stream(Query particular, Duration patience) {
     if (mine == generation_) on_text(std::move(message), hold);
   };
   on.on_end = [this, mine](Result<Response> result) {
-    if (mine == generation_) on_stream_end(std::move(result));
+    if (mine != generation_) return;
+    if (messages_.empty()) return on_stream_end(std::move(result));
+    end_ = std::move(result);
   };
   call_ = transport_.stream(std::move(request), std::move(on));
   arm_silence(patience);
@@ -161,12 +174,44 @@ void Reflector::in_background(std::function<T()> work, std::function<void(T)> th
 }
 
 void Reflector::on_text(std::string text, const Hold& hold) {
-  if (text.size() < options_.offload_bytes) return on_message(read(type_, text));
+  const bool large = text.size() >= options_.offload_bytes;
+  if (!large && messages_.empty()) return on_message(read(type_, text));
+  auto waiting = std::make_shared<Waiting>();
+  waiting->bytes = text.size();
+  messages_.push_back(waiting);
+  waiting_bytes_ += waiting->bytes;
+  if (waiting_bytes_ >= options_.max_waiting_bytes && !resume_) resume_ = hold();
+  if (!large) {
+    waiting->message = read(type_, text);
+    return;
+  }
   in_background<Message>([type = type_, text = std::move(text)] { return read(type, text); },
-                         [this, mine = generation_, resume = hold()](Message message) {
-                           on_message(std::move(message));
-                           if (mine == generation_) resume();
+                         [this, waiting](Message message) {
+                           waiting->message = std::move(message);
+                           take_messages();
                          });
+}
+
+void Reflector::take_messages() {
+  const uint64_t mine = generation_;
+  const MonoTime until = reactor_.clock().mono_now() + kTakeTime;
+  while (!messages_.empty() && messages_.front()->message) {
+    if (reactor_.clock().mono_now() >= until) {
+      if (std::exchange(taking_later_, true)) return;
+      return reactor_.post([this, mine, alive = std::weak_ptr(alive_)] {
+        if (alive.expired() || mine != generation_) return;
+        taking_later_ = false;
+        take_messages();
+      });
+    }
+    const auto next = std::move(messages_.front());
+    messages_.pop_front();
+    waiting_bytes_ -= next->bytes;
+    on_message(std::move(*next->message));
+    if (mine != generation_) return;
+  }
+  if (resume_ && waiting_bytes_ < options_.max_waiting_bytes / 2) std::exchange(resume_, nullptr)();
+  if (end_ && messages_.empty()) on_stream_end(std::move(*std::exchange(end_, std::nullopt)));
 }
 
 Reflector::Message Reflector::read(const ObjectType& type, std::string_view text) {

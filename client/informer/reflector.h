@@ -13,9 +13,11 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -42,9 +44,11 @@ struct ReflectorOptions {
   // A WatchList that delivers nothing for this long before its end mark is replaced by a plain list.
   Duration watch_list_patience = std::chrono::seconds(30);
   Duration list_timeout = std::chrono::seconds(60);
-  // Lists and watch messages of at least this size are decoded on a worker thread: some objects of the largest size take
-  // 40 ms. A watch is held up meanwhile.
+  // Lists and watch messages of at least this size are decoded on worker threads: some objects of the largest size take
+  // 40 ms. The messages after one wait for it.
   size_t offload_bytes = 64 * 1024;
+  // No more of a watch is read while messages of this size together wait.
+  size_t max_waiting_bytes = 8 << 20;
   // A list with more objects than this fails.
   size_t max_objects = 1'000'000;
   // If set, a resource the server does not know (404) is empty: the store is empty and the server is asked again after
@@ -110,6 +114,8 @@ class Reflector {
   template <class T>
   void in_background(std::function<T()> work, std::function<void(T)> then);
   void on_text(std::string text, const Hold& hold);
+  // Takes messages in their order, up to the first one that a worker has not decoded yet.
+  void take_messages();
   void on_message(Message message);
   void on_initial_event(WatchEvent event, Result<Entry> entry);
   void on_watch_event(WatchEvent event, Result<Entry> entry);
@@ -167,6 +173,13 @@ class Reflector {
   int brief_streams_ = 0;
   int silent_streams_ = 0;  // consecutive streams without a message
   MonoTime expired_at_{};
+  // Of the current stream: messages that a worker decodes and those after them, and the end after all of them.
+  struct Waiting;
+  std::deque<std::shared_ptr<Waiting>> messages_;
+  size_t waiting_bytes_ = 0;
+  Resume resume_;  // set while no more is read
+  std::optional<Result<Response>> end_;
+  bool taking_later_ = false;
   bool collecting_ = false;  // in the initial part of a WatchList
   bool state_exact_ = true;  // the next complete state must be a consistent read (resourceVersion unset)
   bool unpaged_ = false;     // the continue token expired: list everything in one request

@@ -459,8 +459,54 @@ TEST(Reflector, ConvergesAfterAnyTrouble) {
   }
 }
 
+// Counts the holds that were not resumed.
+class CountsHolds : public Transport {
+ public:
+  explicit CountsHolds(Transport& inner) : inner_(inner) {}
+  Handle send(Request request, Done done) override { return inner_.send(std::move(request), std::move(done)); }
+  Handle stream(Request request, StreamCallbacks callbacks) override {
+    callbacks.on_line = [this, then = callbacks.on_line](std::string line, const Hold&) {
+      then(std::move(line), [this] {
+        ++held;
+        ++holds;
+        return [this] { --held; };
+      });
+    };
+    return inner_.stream(std::move(request), std::move(callbacks));
+  }
+  int held = 0, holds = 0;
+
+ private:
+  Transport& inner_;
+};
+
+// Several are decoded at a time; beyond a number of bytes no more of the stream is read.
+TEST(Reflector, WhatWaitsForWorkersIsBounded) {
+  World world(3);
+  CountsHolds network(world.inner);
+  ReflectorOptions options;
+  options.resource = kLeases;
+  options.max_waiting_bytes = 1'000'000;
+  Informer<api::Lease> informer(world.reactor, network, world.random, options);
+  informer.start();
+  world.reactor.advance(1s);
+  world.reactor.slow = 1s;
+  world.reactor.offloads = 0;
+  for (int i = 0; i < 9; ++i) world.put("l" + std::to_string(i), std::string(100'000, 'x'));
+  world.reactor.run_until_idle();
+  EXPECT_EQ(world.reactor.offloads, 9u);
+  EXPECT_EQ(network.held, 0);
+  for (int i = 9; i < 20; ++i) world.put("l" + std::to_string(i), std::string(100'000, 'x'));
+  world.reactor.run_until_idle();
+  EXPECT_EQ(network.held, 1);
+  world.reactor.advance(2s);
+  EXPECT_EQ(network.held, 0);
+  EXPECT_EQ(network.holds, 1);
+  EXPECT_EQ(shown(informer.objects()), world.server.snapshot(kPath));
+}
+
 // Messages that come while a worker decodes one wait for it, and so does the end of the stream.
-TEST(Reflector, ALargeMessageHoldsItsWatchUp) {
+TEST(Reflector, ALargeMessageHoldsTheNextOnesUp) {
   World world(1);
   world.put("a", "x");
   world.start();

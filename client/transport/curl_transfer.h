@@ -40,7 +40,6 @@ struct Transfer {
   // frame is delivered as it is: its reader must see that it is unreadable.
   void take_rest() {
     if (head_is_success() && !splitter_.rest().empty()) lines.emplace_back(splitter_.rest());
-    splitter_ = StreamSplitter(kMaxLineBytes);
   }
   bool head_is_success() const { return head_complete && response.ok(); }
 
@@ -63,7 +62,6 @@ struct Transfer {
   Response response;
   bool head_complete = false;
   bool open_reported = false;
-  bool held = false;            // no callback until its reader resumes
   uint64_t arrived = 0;         // bytes of the body
   uint64_t arrived_before = 0;  // as of the last check for stalls
   MonoTime next_nudge{};

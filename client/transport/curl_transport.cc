@@ -57,13 +57,12 @@ class CurlTransport::Impl : public std::enable_shared_from_this<CurlTransport::I
   void collect();
   void deliver();
   void deliver_all();
+  void deliver_later();
   void deliver_streams(MonoTime until);
   // False: time ended first, and some lines are left.
   bool deliver_lines(const std::shared_ptr<Transfer>& transfer, MonoTime until);
-  // Until resume() the stream's connection is not read either.
-  void hold(Transfer& transfer);
-  void resume(uint64_t id);
-  void deliver_later();
+  void read_no_more(Transfer& transfer);
+  void read_on(uint64_t id);
   void over(const std::shared_ptr<Transfer>& transfer, CURLcode code);
   void finish(const std::shared_ptr<Transfer>& transfer, Result<Response> result);
   void expire(uint64_t id);
@@ -87,11 +86,9 @@ class CurlTransport::Impl : public std::enable_shared_from_this<CurlTransport::I
   std::map<std::string, size_t> in_flight_of_;
   std::vector<CURL*> idle_;  // handles of finished requests
   struct Watch {
-    Handle handle;    // none while the call is held
+    Handle handle;
     uint64_t id = 0;  // of the call that the connection serves; of one of them with HTTP/2
-    Reactor::FdReady interest;
   };
-  void watch(curl_socket_t fd, Watch& watch);
   std::map<curl_socket_t, Watch> watches_;
   Handle timer_;
   // Transfers that libcurl reported as finished, and those with lines; processed outside libcurl.
@@ -313,33 +310,12 @@ int CurlTransport::Impl::on_socket(CURL* easy, curl_socket_t fd, int what, void*
   Reactor::FdReady interest{(what & CURL_POLL_IN) != 0, (what & CURL_POLL_OUT) != 0};
   char* transfer = nullptr;
   curl_easy_getinfo(easy, CURLINFO_PRIVATE, &transfer);
-  const auto* const of = reinterpret_cast<const Transfer*>(transfer);
   Watch& watch = self->watches_[fd];
-  watch.id = of != nullptr ? of->id : 0;
-  watch.interest = interest;
-  if (of == nullptr || !of->held) self->watch(fd, watch);
-  return 0;
-}
-
-void CurlTransport::Impl::watch(curl_socket_t fd, Watch& watch) {
-  watch.handle = reactor_.watch_fd(fd, watch.interest, [this, fd](Reactor::FdReady ready) {
-    action(fd, (ready.read ? CURL_CSELECT_IN : 0) | (ready.write ? CURL_CSELECT_OUT : 0));
+  watch.id = transfer != nullptr ? reinterpret_cast<const Transfer*>(transfer)->id : 0;
+  watch.handle = self->reactor_.watch_fd(fd, interest, [self, fd](Reactor::FdReady ready) {
+    self->action(fd, (ready.read ? CURL_CSELECT_IN : 0) | (ready.write ? CURL_CSELECT_OUT : 0));
   });
-}
-
-void CurlTransport::Impl::hold(Transfer& transfer) {
-  transfer.held = true;
-  for (auto& [fd, watch] : watches_)
-    if (watch.id == transfer.id) watch.handle.cancel();
-}
-
-void CurlTransport::Impl::resume(uint64_t id) {
-  const auto found = transfers_.find(id);
-  if (found == transfers_.end()) return;
-  found->second->held = false;
-  for (auto& [fd, one] : watches_)
-    if (one.id == id) watch(fd, one);
-  deliver_later();
+  return 0;
 }
 
 int CurlTransport::Impl::on_timer(CURLM*, long ms, void* pointer) {
@@ -365,7 +341,7 @@ void CurlTransport::Impl::action(curl_socket_t fd, int flags) {
 bool CurlTransport::Impl::is_behind(curl_socket_t fd) const {
   const auto watch = watches_.find(fd);
   const auto stream = watch == watches_.end() ? open_streams_.end() : open_streams_.find(watch->second.id);
-  return stream == open_streams_.end() || stream->second->held || !stream->second->lines.empty();
+  return stream == open_streams_.end() || !stream->second->lines.empty();
 }
 
 // Takes libcurl's messages about finished transfers.
@@ -405,16 +381,14 @@ void CurlTransport::Impl::deliver_all() {
     auto next = std::move(finished_.front());
     finished_.pop_front();
     if (transfers_.count(next.first->id) == 0) continue;
-    if (next.first->lines.empty() && !next.first->held)
+    if (next.first->lines.empty())
       over(next.first, next.second);
     else
       later.push_back(std::move(next));
   }
   finished_.insert(finished_.begin(), std::make_move_iterator(later.begin()), std::make_move_iterator(later.end()));
-  const bool left =
-      std::any_of(finished_.begin(), finished_.end(), [](const auto& one) { return !one.first->held; }) ||
-      std::any_of(open_streams_.begin(), open_streams_.end(),
-                  [](const auto& one) { return !one.second->held && !one.second->lines.empty(); });
+  const bool left = !finished_.empty() || std::any_of(open_streams_.begin(), open_streams_.end(),
+                                                      [](const auto& one) { return !one.second->lines.empty(); });
   if (left) deliver_later();
 }
 
@@ -432,9 +406,9 @@ void CurlTransport::Impl::deliver_later() {
 void CurlTransport::Impl::deliver_streams(MonoTime until) {
   std::vector<std::shared_ptr<Transfer>> with_news;
   for (auto& [id, transfer] : open_streams_) {
-    if (transfer->held) continue;
-    if (!transfer->lines.empty() || (transfer->head_is_success() && !transfer->open_reported))
+    if ((!transfer->lines.empty() || (transfer->head_is_success() && !transfer->open_reported))) {
       with_news.push_back(transfer);
+    }
   }
   const auto next = std::find_if(with_news.begin(), with_news.end(),
                                  [this](const auto& transfer) { return transfer->id > last_served_; });
@@ -453,20 +427,32 @@ bool CurlTransport::Impl::deliver_lines(const std::shared_ptr<Transfer>& transfe
     transfer->timer.cancel();
     if (transfer->callbacks.on_open) transfer->callbacks.on_open(transfer->response);
   }
-  const Hold hold_up = [this, one = transfer.get()] {
-    hold(*one);
+  const Hold hold = [this, one = transfer.get()] {
+    read_no_more(*one);
     return [weak = weak_from_this(), id = one->id] {
-      if (const auto self = weak.lock()) self->resume(id);
+      if (const auto self = weak.lock()) self->read_on(id);
     };
   };
-  while (!transfer->lines.empty() && !transfer->held) {
+  while (!transfer->lines.empty()) {
     if (!alive()) return true;
     std::string line = std::move(transfer->lines.front());
     transfer->lines.pop_front();
-    if (transfer->callbacks.on_line) transfer->callbacks.on_line(std::move(line), hold_up);
+    if (transfer->callbacks.on_line) transfer->callbacks.on_line(std::move(line), hold);
     if (!transfer->lines.empty() && reactor_.clock().mono_now() >= until) return false;
   }
   return true;
+}
+
+void CurlTransport::Impl::read_no_more(Transfer& transfer) {
+  if (transfer.easy != nullptr) curl_easy_pause(transfer.easy, CURLPAUSE_RECV);
+}
+
+void CurlTransport::Impl::read_on(uint64_t id) {
+  const auto found = transfers_.find(id);
+  if (found == transfers_.end() || found->second->easy == nullptr) return;
+  // libcurl may hand over what it has read already.
+  curl_easy_pause(found->second->easy, CURLPAUSE_CONT);
+  deliver_later();
 }
 
 void CurlTransport::Impl::over(const std::shared_ptr<Transfer>& transfer, CURLcode code) {
@@ -482,7 +468,6 @@ void CurlTransport::Impl::over(const std::shared_ptr<Transfer>& transfer, CURLco
     transfer->take_rest();
     deliver_lines(transfer, MonoTime::max());  // at most the last one, without its newline
     if (transfers_.count(transfer->id) == 0) return;
-    if (transfer->held) return void(finished_.emplace_back(transfer, code));
   }
   finish(transfer, transfer->result(code));
 }

@@ -4,8 +4,6 @@
 #include <map>
 #include <utility>
 
-#include "client/transport/held_stream.h"
-
 namespace dra::client {
 namespace {
 
@@ -84,7 +82,7 @@ struct FaultyCall : std::enable_shared_from_this<FaultyCall> {
     }
     bool lose = fault.kind == Fault::Kind::kLoseAnswer;
     bool swallow = fault.kind == Fault::Kind::kHang;
-    if (!stream) {
+    if (!streamed) {
       call = inner.send(request, [weak, lose, swallow, what](Result<Response> result) {
         auto self = weak.lock();
         if (!self || swallow) return;
@@ -105,7 +103,7 @@ struct FaultyCall : std::enable_shared_from_this<FaultyCall> {
       if (!self || swallow) return;
       self->back.add([weak, head] {
         auto again = weak.lock();
-        if (again) again->stream->open(head);
+        if (again && again->callbacks.on_open) again->callbacks.on_open(head);
       });
     };
     on.on_line = [weak, swallow](std::string line, const Hold&) {
@@ -130,8 +128,8 @@ struct FaultyCall : std::enable_shared_from_this<FaultyCall> {
     ++lines;
     if (lines > fault.silent_after_lines) return;
     if (lines > fault.cut_after_lines) {
-      if (fault.last_line) {
-        stream->message(*fault.last_line);
+      if (fault.last_line && callbacks.on_line) {
+        callbacks.on_line(*fault.last_line, no_resume);
         Response end;
         end.status = 200;
         finish(std::move(end));
@@ -140,22 +138,19 @@ struct FaultyCall : std::enable_shared_from_this<FaultyCall> {
       }
       return;
     }
-    stream->message(text);
+    if (callbacks.on_line) callbacks.on_line(text, no_resume);
     if (fault.duplicate_every == 0 || lines % fault.duplicate_every != 0) return;
-    if (!dead) stream->message(text);
+    if (!dead && callbacks.on_line) callbacks.on_line(text, no_resume);
   }
 
   void finish(Result<Response> result) {
     if (dead) return;
     die();
-    if (stream) return stream->end(std::move(result));
-    if (auto d = std::exchange(done, nullptr)) d(std::move(result));
-  }
-
-  // The caller has dropped its handle.
-  void leave() {
-    if (stream) stream->drop();
-    die();
+    if (streamed) {
+      if (auto end = std::exchange(callbacks.on_end, nullptr)) end(std::move(result));
+    } else if (auto d = std::exchange(done, nullptr)) {
+      d(std::move(result));
+    }
   }
 
   void die() {
@@ -170,10 +165,11 @@ struct FaultyCall : std::enable_shared_from_this<FaultyCall> {
   Transport& inner;
   Fault fault;
   Request request;
+  bool streamed = false;
   bool dead = false;
   size_t lines = 0;
   Transport::Done done;
-  std::shared_ptr<HeldStream> stream;  // null: of a request
+  StreamCallbacks callbacks;
   Handle call;
   Handle hang;
   DelayLine there;
@@ -190,7 +186,7 @@ namespace {
 class FaultyHandle : public Handle::Impl {
  public:
   explicit FaultyHandle(std::shared_ptr<FaultyCall> call) : call_(std::move(call)) {}
-  ~FaultyHandle() override { call_->leave(); }
+  ~FaultyHandle() override { call_->die(); }
 
  private:
   std::shared_ptr<FaultyCall> call_;
@@ -213,7 +209,8 @@ Handle FaultTransport::send(Request request, Done done) {
 Handle FaultTransport::stream(Request request, StreamCallbacks callbacks) {
   auto call = std::make_shared<FaultyCall>(reactor_, inner_, plan_ ? plan_(request, true) : Fault{});
   call->request = std::move(request);
-  call->stream = std::make_shared<HeldStream>(std::move(callbacks));
+  call->streamed = true;
+  call->callbacks = std::move(callbacks);
   call->start();
   for (auto it = shared_->streams.begin(); it != shared_->streams.end();) {
     it = it->second.expired() ? shared_->streams.erase(it) : std::next(it);

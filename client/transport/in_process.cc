@@ -3,7 +3,6 @@
 #include <deque>
 #include <utility>
 
-#include "client/transport/held_stream.h"
 #include "client/transport/stream_splitter.h"
 #include "client/transport/target.h"
 #include "pkg/base/check.h"
@@ -17,7 +16,7 @@ class Exchange : public ServerExchange, public std::enable_shared_from_this<Exch
  public:
   Exchange(Reactor& reactor, Transport::Done done) : reactor_(reactor), done_(std::move(done)) {}
   Exchange(Reactor& reactor, StreamCallbacks callbacks)
-      : reactor_(reactor), stream_(std::make_shared<HeldStream>(std::move(callbacks))) {}
+      : reactor_(reactor), streamed_(true), callbacks_(std::move(callbacks)) {}
 
   void start_timer(Duration limit, const std::string& what) {
     std::weak_ptr<Exchange> weak = weak_from_this();
@@ -49,7 +48,6 @@ class Exchange : public ServerExchange, public std::enable_shared_from_this<Exch
 
   // The client dropped its handle.
   void leave() {
-    if (stream_) stream_->drop();
     if (gone_) return;
     auto callback = retire();
     if (callback) reactor_.post(std::move(callback));
@@ -81,13 +79,17 @@ class Exchange : public ServerExchange, public std::enable_shared_from_this<Exch
   void finish(Result<Response> result) {
     on_gone_ = nullptr;
     retire();
-    if (stream_) return stream_->end(std::move(result));
-    auto done = std::exchange(done_, nullptr);
-    if (done) done(std::move(result));
+    if (streamed_) {
+      auto end = std::exchange(callbacks_.on_end, nullptr);
+      if (end) end(std::move(result));
+    } else {
+      auto done = std::exchange(done_, nullptr);
+      if (done) done(std::move(result));
+    }
   }
 
   void answer(Response response) {
-    if (stream_ && response.ok()) {
+    if (streamed_ && response.ok()) {
       // A complete answer to a stream request: deliver its lines, then the end.
       std::string body = std::move(response.body);
       response.body.clear();
@@ -101,36 +103,38 @@ class Exchange : public ServerExchange, public std::enable_shared_from_this<Exch
 
   void begin(Response head) {
     head_ = std::move(head);
-    if (!stream_ || !head_.ok()) return;
+    if (!streamed_ || !head_.ok()) return;
     timer_.cancel();
-    stream_->open(head_);
+    if (callbacks_.on_open) callbacks_.on_open(head_);
   }
 
   void take(const std::string& bytes) {
-    if (!stream_ || !head_.ok()) {
+    if (!streamed_ || !head_.ok()) {
       head_.body += bytes;
       return;
     }
     bool bounded = splitter_.feed(head_.content_type, bytes, [&](std::string_view line) {
-      stream_->message(std::string(line));
+      if (callbacks_.on_line) callbacks_.on_line(std::string(line), no_resume);
       return !gone_;
     });
     if (!bounded && !gone_) finish(fail(Code::kResourceExhausted, "a message of the stream is too long"));
   }
 
   void end_of_body() {
-    if (stream_ && head_.ok() && !splitter_.rest().empty()) {
-      stream_->message(std::string(splitter_.rest()));
+    if (streamed_ && head_.ok() && !splitter_.rest().empty()) {
+      std::string last(splitter_.rest());
+      if (callbacks_.on_line) callbacks_.on_line(std::move(last), no_resume);
       if (gone_) return;
     }
     finish(std::move(head_));
   }
 
   Reactor& reactor_;
+  bool streamed_ = false;
   bool opened_ = false;
   bool gone_ = false;
   Transport::Done done_;
-  std::shared_ptr<HeldStream> stream_;  // null: of a request
+  StreamCallbacks callbacks_;
   std::function<void()> on_gone_;
   Response head_;
   StreamSplitter splitter_{kMaxLineBytes};

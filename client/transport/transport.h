@@ -46,10 +46,13 @@ struct Response {
   bool ok() const { return status >= 200 && status < 300; }
 };
 
-// Holds a stream up: none of its callbacks runs until the returned function is called, and of a network no more is read
-// than is under way. Call it inside on_line only, and the returned function on the reactor's thread, once, at any time.
+// Asks a transport to read no more of a stream until the returned function is called; some messages may come all the
+// same. Only CurlTransport can. Call it inside on_line, and the returned function on the reactor's thread, at any time.
 using Resume = std::function<void()>;
 using Hold = std::function<Resume()>;
+inline Resume no_resume() {
+  return [] {};
+}
 
 // The callbacks of a streamed answer, in this order: on_open once if the status is 2xx, on_line for each message,
 // on_end once. A message is a line (without its newline; empty lines are skipped), or, if the Content-Type is

@@ -1,7 +1,9 @@
 #include "pkg/api/pod_bounds.h"
 
 #include <algorithm>
+#include <map>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "pkg/api/quantity.h"
@@ -143,14 +145,23 @@ ResourceList texts_of(const Sums& sums) {
   return out;
 }
 
+// By name: a pod may have thousands of containers and as many statuses.
+using Statuses = std::multimap<std::string_view, const ResizedContainer*>;
+
+Statuses statuses_of(const Pod& pod) {
+  Statuses out;
+  for (const ResizedContainer& status : pod.resized_containers) out.emplace(status.name, &status);
+  return out;
+}
+
 // The requests of a container, or what its status says if that is more: then it is being resized.
-Sums requests_of(const Pod& pod, const Container& container) {
+Sums requests_of(const Statuses& statuses, const Container& container) {
   Sums out = sums_of(container.requests);
-  for (const ResizedContainer& resized : pod.resized_containers)
-    if (resized.name == container.name) {
-      raise_to(out, sums_of(resized.resources.in_force));
-      raise_to(out, sums_of(resized.resources.allocated));
-    }
+  const auto [begin, end] = statuses.equal_range(container.name);
+  for (auto status = begin; status != end; ++status) {
+    raise_to(out, sums_of(status->second->resources.in_force));
+    raise_to(out, sums_of(status->second->resources.allocated));
+  }
   return out;
 }
 
@@ -164,12 +175,13 @@ void keep_ports(const Container& from, Container& to) {
 void merge_containers(Pod& pod) {
   Sums running, sidecars, starting;
   Container main, sidecar, init;
+  const Statuses statuses = statuses_of(pod);
   for (const Container& container : pod.containers) {
-    add_to(running, requests_of(pod, container));
+    add_to(running, requests_of(statuses, container));
     keep_ports(container, main);
   }
   for (const Container& container : pod.init_containers) {
-    Sums requests = requests_of(pod, container);
+    Sums requests = requests_of(statuses, container);
     if (container.restart_policy == "Always") {
       add_to(sidecars, requests);
       keep_ports(container, sidecar);

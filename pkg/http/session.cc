@@ -6,8 +6,8 @@ namespace dra::http {
 
 namespace {
 
-// A peer that reads gets the processor within this time, also on a busy machine.
-constexpr std::chrono::milliseconds kProgress{10};
+// A peer that reads gets the processor within this time, also on a busy machine, and has decoded a large object.
+constexpr std::chrono::milliseconds kProgress{50};
 
 class SessionResponder : public Responder {
  public:

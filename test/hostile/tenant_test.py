@@ -255,6 +255,30 @@ class TenantTest(under_attack.UnderAttack):
                 self.wrong.append(f"a patch of {path} was answered with {status}")
         self.api.many([lambda i=i: change(i) for i in range(400 if self.flags.long else 40)], threads=4)
 
+    def largest_objects(self):
+        """As many entries as an API server stores of one object: each of these takes tens of milliseconds to decode."""
+        def labelled(made):
+            made["metadata"]["labels"] = {f"l{i}/a": "v" for i in range(60_000)}
+
+        def tolerant(made):
+            made["spec"]["tolerations"] = [{"key": f"k{i}", "operator": "Exists"} for i in range(40_000)]
+
+        def crowded(made):
+            made["spec"]["containers"] = [{"name": f"c{i}", "image": "x"} for i in range(15_000)]
+
+        def variables(made):
+            made["spec"]["containers"][0]["env"] = [{"name": f"c{i}", "value": "x"} for i in range(60_000)]
+
+        for i in range(10 if self.flags.long else 1):
+            for name, fill in (("labelled", labelled), ("tolerant", tolerant), ("crowded", crowded), ("variables", variables)):
+                made = pod(f"{name}-{i}", [])
+                fill(made)
+                self.make(PODS, made)
+            made = claim(f"annotated-{i}", [exactly("r")])
+            made["metadata"]["annotations"] = {f"a{k}": "x" for k in range(15_000)}
+            self.make(CLAIMS, made)
+            self.make(PODS, pod(f"annotated-{i}", [f"annotated-{i}"]))
+
     def attacks(self):
         self.attack(("generated claims", self.generated))
         self.attack(("a crowd of one shape", self.one_shape), ("large annotations", self.annotations))
@@ -266,6 +290,8 @@ class TenantTest(under_attack.UnderAttack):
         self.attack(("large parameters", self.large_config))
         self.attack(("groups by name", self.groups_by_name))
         self.attack(("patches of 1 MB", self.large_patches))
+        # The embedded API server handles one request at a time, and each of these takes it a tenth of a second and more.
+        self.attack(("largest objects", self.largest_objects), beside_server=True)
         self.attack(("many claims", self.many_claims), ("large templates", self.large_templates),
                     ("large finalizers", self.large_finalizers), ("large finalizers go", self.end_finalizers),
                     ("a claim of all pods that changes", self.changing_claim))

@@ -56,6 +56,29 @@ TEST(PodUpdate, GatedPodsMayOnlyBeNarrowed) {
   EXPECT_FALSE(errors.empty());
 }
 
+TEST(PodUpdate, TolerationsAreKeptInAnyOrder) {
+  constexpr int kMany = 20'000;
+  Json before = {{"spec", {{"containers", {{{"name", "c"}, {"image", "i"}}}}, {"tolerations", Json::array()}}}};
+  Json& tolerations = before["spec"]["tolerations"];
+  for (int i = 0; i < kMany; ++i) tolerations.push_back({{"key", "k" + std::to_string(i)}, {"operator", "Exists"}});
+  tolerations.push_back({{"key", "e"}, {"operator", "Exists"}, {"effect", "NoExecute"}, {"tolerationSeconds", 5}});
+  const auto refused = [&](const Json& now) {
+    FieldErrors errors;
+    check_pod_update(errors, now, before);
+    return !errors.empty();
+  };
+  Json now = before;
+  std::reverse(now["spec"]["tolerations"].begin(), now["spec"]["tolerations"].end());
+  EXPECT_FALSE(refused(now));
+  now["spec"]["tolerations"][0]["tolerationSeconds"] = 9;
+  EXPECT_FALSE(refused(now)) << "of NoExecute they may change";
+  now["spec"]["tolerations"][1]["value"] = "v";
+  EXPECT_TRUE(refused(now));
+  now = before;
+  now["spec"]["tolerations"].erase(0);
+  EXPECT_TRUE(refused(now));
+}
+
 TEST(PodStatus, NominatesANodeOnlyBeforeItIsBound) {
   const Json nominated = parse(R"({"spec":{},"status":{"nominatedNodeName":"n"}})");
   const Json bound = parse(R"({"spec":{"nodeName":"m"},"status":{}})");

@@ -2,6 +2,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <unordered_set>
 
 #include "pkg/apiserver/coreapi/pod_spec.h"
 #include "pkg/apiserver/validation/content.h"
@@ -31,23 +32,19 @@ void check_deadline(FieldErrors& out, const FieldPath& path, const Json& spec, c
   }
 }
 
-Json without_seconds(Json toleration) {
-  if (toleration.is_object()) toleration.erase("tolerationSeconds");
-  return toleration;
-}
-
-// A toleration is kept if an equal one is present; tolerationSeconds may differ (NoExecute only).
-bool still_tolerated(const Json& before, const Json& tolerations) {
-  for (const auto& t : tolerations) {
-    if (semantic_equal(t, before)) return true;
-    if (text_of(t, "effect") == "NoExecute" && semantic_equal(without_seconds(t), without_seconds(before))) return true;
-  }
-  return false;
+// Tolerations with the same text count as equal: only NoExecute has tolerationSeconds, and those may change.
+std::string toleration_text(const Json& toleration) {
+  Json compared = Json::array();
+  for (const char* field : {"key", "operator", "value", "effect"}) compared.push_back(text_of(toleration, field));
+  if (text_of(toleration, "effect") != "NoExecute") compared.push_back(member(toleration, "tolerationSeconds"));
+  return compared.dump();
 }
 
 void check_tolerations_kept(FieldErrors& out, const FieldPath& path, const Json& spec, const Json& old) {
+  std::unordered_set<std::string> now;
+  for (const auto& toleration : list_of(spec, "tolerations")) now.insert(toleration_text(toleration));
   for (const auto& before : list_of(old, "tolerations")) {
-    if (still_tolerated(before, list_of(spec, "tolerations"))) continue;
+    if (now.contains(toleration_text(before))) continue;
     out.push_back(forbidden(path, "existing toleration can not be modified except its tolerationSeconds"));
     return;
   }

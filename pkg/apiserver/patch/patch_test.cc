@@ -119,4 +119,51 @@ TEST(JsonPatch, EqualsTheLibrary) {
   EXPECT_GT(done, 1000);
 }
 
+Json strategic(const char* kind, const Json& target, const Json& patch) {
+  const auto merged = apply_strategic_patch(target, patch, builtin_schemas().find("core/v1", kind));
+  return merged ? *merged : Json(merged.error().message);
+}
+
+// Ports may have the same merge key in one list: the first of them is meant, and the next once that is deleted.
+TEST(StrategicPatch, ElementsOfOneKeyAreMetInTheirOrder) {
+  const auto port = [](int number, const char* protocol) {
+    return Json{{"containerPort", number}, {"protocol", protocol}};
+  };
+  const auto remove = [](int number) { return Json{{"containerPort", number}, {"$patch", "delete"}}; };
+  const Json target = {{"ports", {port(1, "TCP"), port(2, "TCP"), port(1, "UDP"), port(1, "SCTP")}}};
+  EXPECT_EQ(strategic("Container", target, {{"ports", {remove(1)}}})["ports"],
+            Json({port(2, "TCP"), port(1, "UDP"), port(1, "SCTP")}));
+  EXPECT_EQ(strategic("Container", target, {{"ports", {remove(1), remove(1), remove(1), remove(1)}}})["ports"],
+            Json({port(2, "TCP")}));
+  const Json named = {{"containerPort", 1}, {"name", "n"}};
+  Json first = port(1, "UDP");
+  first["name"] = "n";
+  EXPECT_EQ(strategic("Container", target, {{"ports", {remove(1), named}}})["ports"],
+            Json({port(2, "TCP"), first, port(1, "SCTP")}));
+  // Numbers are compared by value.
+  EXPECT_EQ(strategic("Container", target, {{"ports", {Json{{"containerPort", 2u}, {"$patch", "delete"}}}}})["ports"].size(), 3u);
+}
+
+// Each of these took minutes while elements were searched for.
+TEST(StrategicPatch, ListsOfTensOfThousandsOfElements) {
+  constexpr int kMany = 20'000;
+  Json variables = Json::array(), reversed = Json::array(), names = Json::array(), order = Json::array();
+  for (int i = 0; i < kMany; ++i) {
+    variables.push_back({{"name", "v" + std::to_string(i)}, {"value", "x"}});
+    reversed.push_back({{"name", "v" + std::to_string(kMany - 1 - i)}, {"value", "y"}});
+    order.push_back({{"name", "v" + std::to_string(kMany - 1 - i)}});
+    names.push_back("example.com/f" + std::to_string(i));
+  }
+  EXPECT_EQ(strategic("Container", {{"env", variables}}, {{"env", reversed}})["env"], reversed);
+  Json moved = reversed;
+  for (Json& variable : moved) variable["value"] = "x";
+  EXPECT_EQ(strategic("Container", {{"env", variables}}, {{"$setElementOrder/env", order}})["env"], moved);
+  for (Json& variable : reversed) variable["$patch"] = "delete";
+  EXPECT_EQ(strategic("Container", {{"env", variables}}, {{"env", reversed}})["env"], Json::array());
+  const auto finalizers = [](const Json& list) { return Json{{"metadata", {{"finalizers", list}}}}; };
+  EXPECT_EQ(strategic("Pod", finalizers(names), finalizers(names)), finalizers(names));
+  EXPECT_EQ(strategic("Pod", finalizers(names), {{"metadata", {{"$deleteFromPrimitiveList/finalizers", names}}}}),
+            finalizers(Json::array()));
+}
+
 }  // namespace dra::apiserver::patch_test

@@ -1,8 +1,11 @@
 // Strategic merge patch by the rules of k8s.io/apimachinery/pkg/util/strategicpatch: directives, merge keys, and new
 // list elements in front of the existing ones unless $setElementOrder says otherwise.
 #include <algorithm>
+#include <deque>
+#include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <set>
 
 #include "pkg/apiserver/patch/patch.h"
 #include "pkg/base/strings.h"
@@ -60,6 +63,7 @@ MemberRules rules_of(const ObjectType* type, const std::string& name) {
   return out;
 }
 
+// Lists may have tens of thousands of elements: each is looked up, none is searched for.
 class StrategicMerger {
  public:
   StatusOr<Json> object(Json target, const Json& patch, const ObjectType* type) {
@@ -77,10 +81,9 @@ class StrategicMerger {
     }
     auto retain = patch.find(kRetainKeys);
     if (retain != patch.end() && retain->is_array()) {
-      for (auto it = target.begin(); it != target.end();) {
-        const bool keep = std::find(retain->begin(), retain->end(), Json(it.key())) != retain->end();
-        it = keep ? std::next(it) : target.erase(it);
-      }
+      const std::set<Json> kept(retain->begin(), retain->end());
+      for (auto it = target.begin(); it != target.end();)
+        it = kept.contains(Json(it.key())) ? std::next(it) : target.erase(it);
     }
     // Directives for lists come first: an order or a deletion may occur without the list itself.
     for (const auto& [key, value] : patch.items()) {
@@ -104,10 +107,10 @@ class StrategicMerger {
   static void delete_primitives(Json& target, const std::string& name, const Json& values) {
     auto list = target.find(name);
     if (list == target.end() || !list->is_array() || !values.is_array()) return;
+    const std::set<Json> deleted(values.begin(), values.end());
     Json kept = Json::array();
-    for (auto& v : *list) {
-      if (std::find(values.begin(), values.end(), v) == values.end()) kept.push_back(v);
-    }
+    for (auto& v : *list)
+      if (!deleted.contains(v)) kept.push_back(v);
     *list = std::move(kept);
   }
 
@@ -156,20 +159,21 @@ class StrategicMerger {
 
   static StatusOr<Json> primitives(Json base, const Json& patch) {
     Json fresh = Json::array();
-    for (const auto& v : patch) {
-      const bool known = std::find(base.begin(), base.end(), v) != base.end() ||
-                         std::find(fresh.begin(), fresh.end(), v) != fresh.end();
-      if (!known) fresh.push_back(v);
-    }
+    std::set<Json> known(base.begin(), base.end());
+    for (const auto& v : patch)
+      if (known.insert(v).second) fresh.push_back(v);
     for (auto& v : base) fresh.push_back(std::move(v));
     return fresh;
   }
 
-  static Json::iterator find_item(Json& list, const std::string& merge_key, const Json& key) {
-    return std::find_if(list.begin(), list.end(), [&](const Json& item) {
-      auto it = item.is_object() ? item.find(merge_key) : item.end();
-      return item.is_object() && it != item.end() && *it == key;
-    });
+  // The positions of elements by key. Stored lists may have several of one key: the first is meant.
+  static std::map<Json, std::deque<size_t>> positions(const Json& list, const std::string& merge_key) {
+    std::map<Json, std::deque<size_t>> found;
+    for (size_t i = 0; i < list.size(); ++i) {
+      if (!list[i].is_object()) continue;
+      if (const auto key = list[i].find(merge_key); key != list[i].end()) found[*key].push_back(i);
+    }
+    return found;
   }
 
   StatusOr<Json> keyed(Json base, const Json& patch, const MemberRules& rules) {
@@ -177,30 +181,36 @@ class StrategicMerger {
     for (const auto& item : patch) {
       if (item.is_object() && item.value(kDirective, Json()) == "replace") return replacement(patch);
     }
+    auto known = positions(base, merge_key);
+    std::set<size_t> deleted;
     Json fresh = Json::array();
     for (const auto& item : patch) {
       if (!item.is_object()) return fail_status(plain_error("list element is not an object: " + go_value_text(item)));
       auto key = item.find(merge_key);
       if (key == item.end()) return fail_status(missing_merge_key(item, merge_key));
       const Json directive = item.value(kDirective, Json());
-      auto existing = find_item(base, merge_key, *key);
+      const auto existing = known.find(*key);
+      const bool exists = existing != known.end() && !existing->second.empty();
       if (directive == "delete") {
-        if (existing != base.end()) base.erase(existing);
+        if (!exists) continue;
+        deleted.insert(existing->second.front());
+        existing->second.pop_front();
         continue;
       }
       if (!directive.is_null() && directive != "merge") {
         return fail_status(plain_error("unknown patch type found: " + go_value_text(directive)));
       }
-      Json start = existing != base.end() ? *existing : Json::object();
+      Json start = exists ? base[existing->second.front()] : Json::object();
       auto merged = object(std::move(start), item, rules.element);
       if (!merged) return fail_status(merged.error());
-      if (existing != base.end()) {
-        *existing = std::move(*merged);
+      if (exists) {
+        base[existing->second.front()] = std::move(*merged);
       } else {
         fresh.push_back(std::move(*merged));
       }
     }
-    for (auto& item : base) fresh.push_back(std::move(item));
+    for (size_t i = 0; i < base.size(); ++i)
+      if (!deleted.contains(i)) fresh.push_back(std::move(base[i]));
     return fresh;
   }
 
@@ -220,12 +230,11 @@ class StrategicMerger {
       if (merge_key.empty() || !item.is_object()) return item;
       return item.value(merge_key, Json());
     };
+    std::map<Json, size_t> ranks;
+    for (size_t i = 0; i < order.size(); ++i) ranks.try_emplace(key_of_item(order[i]), i);
     auto rank = [&](const Json& item) -> std::optional<size_t> {
-      const Json key = key_of_item(item);
-      for (size_t i = 0; i < order.size(); ++i) {
-        if (key_of_item(order[i]) == key) return i;
-      }
-      return std::nullopt;
+      const auto found = ranks.find(key_of_item(item));
+      return found == ranks.end() ? std::nullopt : std::optional<size_t>(found->second);
     };
     std::vector<std::pair<size_t, Json>> ordered;
     std::vector<std::pair<size_t, Json>> server_only;  // with the number of ordered ones before each
