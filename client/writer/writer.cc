@@ -183,9 +183,8 @@ void Writer::read(const ObjectPath& object, const std::string& known_uid, Read d
   const uint64_t id = ++next_;
   calls_[id] = client_.get(object, [this, id, object, known_uid, done = std::move(done)](Result<std::string> answer) {
     const Handle self = take(id);
-    open(object.resource, std::move(answer), [this, object, known_uid, done](Answer opened) {
-      done(found(object, known_uid, std::move(opened)));
-    });
+    open(object.resource, std::move(answer),
+         [this, object, known_uid, done](Answer opened) { done(found(object, known_uid, std::move(opened))); });
   });
 }
 

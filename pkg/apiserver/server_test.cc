@@ -162,8 +162,9 @@ TEST_F(ServerTest, ObjectsThatEtcdWouldRefuseAreRefused) {
   EXPECT_TRUE(managed(*annotate(170'000)));
   EXPECT_FALSE(managed(*annotate(172'000)));
   EXPECT_EQ(annotate(173'000)->head.status, 500);
-  EXPECT_EQ(Json::parse(ask("GET", pods + "/large")->head.body)["metadata"]["annotations"]["a"].get<std::string>().size(),
-            172'000u)
+  EXPECT_EQ(
+      Json::parse(ask("GET", pods + "/large")->head.body)["metadata"]["annotations"]["a"].get<std::string>().size(),
+      172'000u)
       << "nothing of what was refused is stored";
 }
 

@@ -141,7 +141,9 @@ TEST(StrategicPatch, ElementsOfOneKeyAreMetInTheirOrder) {
   EXPECT_EQ(strategic("Container", target, {{"ports", {remove(1), named}}})["ports"],
             Json({port(2, "TCP"), first, port(1, "SCTP")}));
   // Numbers are compared by value.
-  EXPECT_EQ(strategic("Container", target, {{"ports", {Json{{"containerPort", 2u}, {"$patch", "delete"}}}}})["ports"].size(), 3u);
+  EXPECT_EQ(
+      strategic("Container", target, {{"ports", {Json{{"containerPort", 2u}, {"$patch", "delete"}}}}})["ports"].size(),
+      3u);
 }
 
 // Each of these took minutes while elements were searched for.

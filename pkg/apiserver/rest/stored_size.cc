@@ -10,11 +10,11 @@ namespace dra::apiserver {
 
 namespace {
 
-constexpr size_t kMostInEtcd = 3 << 19;    // --max-request-bytes
-constexpr size_t kMostToEtcd = 2 << 20;    // of a message of etcd's client
-constexpr size_t kKeysOfARequest = 3;      // compared, put, and read if the comparison fails
-constexpr size_t kRestOfARequest = 42;     // measured with kube-apiserver 1.36.2 and etcd 3.5
-constexpr size_t kMostOfAnObject = 256;    // of what protobuf writes for one JSON object although its JSON is shorter
+constexpr size_t kMostInEtcd = 3 << 19;  // --max-request-bytes
+constexpr size_t kMostToEtcd = 2 << 20;  // of a message of etcd's client
+constexpr size_t kKeysOfARequest = 3;    // compared, put, and read if the comparison fails
+constexpr size_t kRestOfARequest = 42;   // measured with kube-apiserver 1.36.2 and etcd 3.5
+constexpr size_t kMostOfAnObject = 256;  // of what protobuf writes for one JSON object although its JSON is shorter
 constexpr size_t kMostOfAnotherValue = 24;
 constexpr size_t kMostOfAByte = 6;  // a control byte in JSON, which managedFields and RawExtensions are stored as
 
@@ -58,9 +58,9 @@ StatusOr<void> fit_into_storage(const Kind& kind, const std::string& key, Json& 
   const size_t bytes = request_bytes(kind, key, object);
   if (bytes <= kMostInEtcd) return {};
   if (bytes <= kMostToEtcd) return fail_status(plain_error("etcdserver: request is too large"));
-  return fail_status(
-      plain_error("rpc error: code = ResourceExhausted desc = trying to send message larger than max (" +
-                  std::to_string(bytes - kRestOfARequest) + " vs. " + std::to_string(kMostToEtcd) + ")"));
+  return fail_status(plain_error("rpc error: code = ResourceExhausted desc = trying to send message larger than max (" +
+                                 std::to_string(bytes - kRestOfARequest) + " vs. " + std::to_string(kMostToEtcd) +
+                                 ")"));
 }
 
 }  // namespace dra::apiserver
