@@ -130,25 +130,27 @@ TEST(StrategicPatch, ElementsOfOneKeyAreMetInTheirOrder) {
     return Json{{"containerPort", number}, {"protocol", protocol}};
   };
   const auto remove = [](int number) { return Json{{"containerPort", number}, {"$patch", "delete"}}; };
-  const Json target = {{"ports", {port(1, "TCP"), port(2, "TCP"), port(1, "UDP"), port(1, "SCTP")}}};
-  EXPECT_EQ(strategic("Container", target, {{"ports", {remove(1)}}})["ports"],
-            Json({port(2, "TCP"), port(1, "UDP"), port(1, "SCTP")}));
-  EXPECT_EQ(strategic("Container", target, {{"ports", {remove(1), remove(1), remove(1), remove(1)}}})["ports"],
-            Json({port(2, "TCP")}));
+  const Json target = {{"ports", Json::array({port(1, "TCP"), port(2, "TCP"), port(1, "UDP"), port(1, "SCTP")})}};
+  EXPECT_EQ(strategic("Container", target, {{"ports", Json::array({remove(1)})}})["ports"],
+            Json::array({port(2, "TCP"), port(1, "UDP"), port(1, "SCTP")}));
+  EXPECT_EQ(
+      strategic("Container", target, {{"ports", Json::array({remove(1), remove(1), remove(1), remove(1)})}})["ports"],
+      Json::array({port(2, "TCP")}));
   const Json named = {{"containerPort", 1}, {"name", "n"}};
   Json first = port(1, "UDP");
   first["name"] = "n";
-  EXPECT_EQ(strategic("Container", target, {{"ports", {remove(1), named}}})["ports"],
-            Json({port(2, "TCP"), first, port(1, "SCTP")}));
+  EXPECT_EQ(strategic("Container", target, {{"ports", Json::array({remove(1), named})}})["ports"],
+            Json::array({port(2, "TCP"), first, port(1, "SCTP")}));
   // Numbers are compared by value.
-  EXPECT_EQ(
-      strategic("Container", target, {{"ports", {Json{{"containerPort", 2u}, {"$patch", "delete"}}}}})["ports"].size(),
-      3u);
+  EXPECT_EQ(strategic("Container", target,
+                      {{"ports", Json::array({Json{{"containerPort", 2u}, {"$patch", "delete"}}})}})["ports"]
+                .size(),
+            3u);
 }
 
-// Each of these took minutes while elements were searched for.
-TEST(StrategicPatch, ListsOfTensOfThousandsOfElements) {
-  constexpr int kMany = 20'000;
+// With 50,000 elements each of these took minutes while elements were searched for.
+TEST(StrategicPatch, ListsOfThousandsOfElements) {
+  constexpr int kMany = 8'000;
   Json variables = Json::array(), reversed = Json::array(), names = Json::array(), order = Json::array();
   for (int i = 0; i < kMany; ++i) {
     variables.push_back({{"name", "v" + std::to_string(i)}, {"value", "x"}});
