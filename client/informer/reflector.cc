@@ -210,7 +210,8 @@ void Reflector::take_messages() {
     on_message(std::move(*next->message));
     if (mine != generation_) return;
   }
-  if (resume_ && waiting_bytes_ < options_.max_waiting_bytes / 2) std::exchange(resume_, nullptr)();
+  // At once: a server takes a reader that pauses for one that does not read.
+  if (resume_ && waiting_bytes_ < options_.max_waiting_bytes) std::exchange(resume_, nullptr)();
   if (end_ && messages_.empty()) on_stream_end(std::move(*std::exchange(end_, std::nullopt)));
 }
 

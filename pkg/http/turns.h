@@ -9,10 +9,11 @@
 // request, fall behind and be cut off. For the same reason the pause lasts kLagRounds at least while a stream lags:
 // short requests, too, can each add many records to it.
 //
-// Streams have as much time as requests while both have work: portions of streams that go on have queues of their own,
-// which are served first until streams have had as much time as requests, and a pause lasts until then while a stream
-// lags. Otherwise changes of large objects, of which each has to be encoded and sent once more for a watch, would
-// outrun a watch that is read: it would be cut off, and its client would have to list again.
+// Streams have three times as much time as requests while both have work: portions of streams that go on have queues of
+// their own, which are served first until streams have had that time, and a pause lasts until then while a stream lags.
+// Otherwise changes of large objects would outrun a watch that is read: it would be cut off, and its client would have
+// to list again. Each change is encoded and sent once more for a watch, and parsed when the watch is behind: a deletion
+// takes less than a watch takes for it.
 //
 // Bounded by the number of connections, each with at most one request or portion in progress. Not thread-safe.
 #pragma once
@@ -62,6 +63,7 @@ class Turns : public std::enable_shared_from_this<Turns> {
   static constexpr Time kOneRound = std::chrono::microseconds(2);  // a round without work
   static constexpr int64_t kMostRounds = 2'000;
   static constexpr int64_t kLagRounds = 32;
+  static constexpr int64_t kStreams = 3;  // times as much time as requests
   static constexpr Time kTurn = std::chrono::milliseconds(1);
   static constexpr Time kLong = std::chrono::milliseconds(4);
   static constexpr Time kLongestRound = std::chrono::microseconds(100);  // for streams; the rest is other work
@@ -174,7 +176,7 @@ class Turns : public std::enable_shared_from_this<Turns> {
     }
     rounds_ = took < kLong ? 0 : std::clamp<int64_t>(took / (20 * kOneRound), 0, kMostRounds);
     if (lagging_()) rounds_ = std::max(rounds_, kLagRounds);
-    streams_due_ = std::min(streams_due_ + took, kMostDue);
+    streams_due_ = std::min(streams_due_ + kStreams * took, kMostDue);
     paused_at_ = start + took;
   }
 
@@ -183,7 +185,7 @@ class Turns : public std::enable_shared_from_this<Turns> {
   std::function<bool()> lagging_;
   Flows requests_;
   Flows portions_;
-  Time streams_due_{};  // what streams have had less than requests, while both had work
+  Time streams_due_{};  // what streams have had less than their share, while requests had work too
   Time paused_at_{};    // when the last task or round of a pause ended
   int64_t rounds_ = 0;  // rounds left for other work
   bool posted_ = false;

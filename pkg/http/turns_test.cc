@@ -88,14 +88,15 @@ TEST(Turns, AStreamThatLagsCatchesUpAfterShortRequestsToo) {
   EXPECT_GE(loop.log.find('c') - loop.log.find('b'), 13U) << loop.log;
 }
 
-// Four clients change large objects; each change takes 10 ms, its portion of a watch 8 ms and 400 rounds to send.
-TEST(Turns, AWatchKeepsUpWithChangesOfLargeObjects) {
+// Four clients change large objects; each change takes 10 ms, its portion of a watch `to_encode` and 400 rounds to
+// send.
+void expect_that_a_watch_keeps_up(std::chrono::milliseconds to_encode) {
   Loop loop;
   int changes = 0, sent = 0, behind = 0;
   bool idle = true;
   std::function<void(int)> rounds;
   const std::function<void()> portion = [&] {
-    loop.now += std::chrono::milliseconds(8);
+    loop.now += to_encode;
     ++sent;
     loop.lagging = true;
     loop.queue.push_back([&] { rounds(400); });
@@ -119,20 +120,25 @@ TEST(Turns, AWatchKeepsUpWithChangesOfLargeObjects) {
   EXPECT_LE(behind, 2);
 }
 
-// However many portions there are, requests get half of the time.
-TEST(Turns, StreamsGetNoMoreTimeThanRequests) {
+TEST(Turns, AWatchKeepsUpWithChangesOfLargeObjects) {
+  expect_that_a_watch_keeps_up(std::chrono::milliseconds(8));
+  expect_that_a_watch_keeps_up(std::chrono::milliseconds(25));  // more than the change itself takes
+}
+
+// However many portions there are, requests get a quarter of the time.
+TEST(Turns, StreamsGetThreeTimesTheTimeOfRequestsAtMost) {
   Loop loop;
   int portions = 0;
   std::function<void()> portion = [&] {
     loop.log += '-';
     loop.now += std::chrono::milliseconds(10);
-    if (++portions < 40) loop.turns->add_portion(portion, "of all");
+    if (++portions < 200) loop.turns->add_portion(portion, "of all");
   };
   for (int i = 0; i < 4; ++i) loop.turns->add_portion(portion, "of all");
   for (const char name : std::string("abc")) loop.client(name, std::chrono::milliseconds(5), "tenant", 9);
   loop.run();
   const std::string until_the_last_request = loop.log.substr(0, loop.log.find_last_of("abc"));
-  EXPECT_LE(std::count(until_the_last_request.begin(), until_the_last_request.end(), '-'), 16) << loop.log;
+  EXPECT_LE(std::count(until_the_last_request.begin(), until_the_last_request.end(), '-'), 44) << loop.log;
 }
 
 // A stream that is being sent when they add to it gets all of it in its next round.
