@@ -36,7 +36,7 @@ struct Reflector::Message {
 
 struct Reflector::Waiting {
   size_t bytes;
-  std::optional<Message> message;
+  std::optional<Message> message;  // none while a worker decodes it
 };
 
 Reflector::Reflector(Reactor& reactor, Transport& transport, Random& random, ObjectType type, ObjectStore& store,

@@ -39,6 +39,15 @@ struct World {
   Writer writer{reactor, client};
   std::unique_ptr<Informer<api::Lease>> informer;
 
+  // From now on `read` counts the answers that are decoded; it must outlive this.
+  void count_decoded(int& read) {
+    ObjectType counting = informer->type();
+    counting.decode = [&read, decode = counting.decode](std::string_view text) {
+      ++read;
+      return decode(text);
+    };
+    writer.register_store(kLeases, counting, informer->objects());
+  }
   void put(const std::string& name, const std::string& holder) {
     server.put(kPath, "ns", name, json{{"spec", {{"holderIdentity", holder}}}}.dump());
   }
@@ -92,13 +101,8 @@ TEST(Writer, AnAnswerThatTheWatchOvertookIsNotReadAgain) {
   World w;
   w.put("a", "x");
   w.reactor.run_until_idle();
-  ObjectType counting = w.informer->type();
   int read = 0;
-  counting.decode = [&, decode = counting.decode](std::string_view text) {
-    ++read;
-    return decode(text);
-  };
-  w.writer.register_store(kLeases, counting, w.informer->objects());
+  w.count_decoded(read);
   w.network.set_plan([](const Request&, bool) {
     Fault fault;
     fault.delay_answer = 1s;
@@ -322,13 +326,8 @@ TEST(Writer, LargeAnswersAreDecodedOnAWorker) {
   w.put("a", "x");
   w.reactor.run_until_idle();
   w.informer->stop();
-  ObjectType type = w.informer->type();
   int read = 0;
-  type.decode = [&, decode = type.decode](std::string_view text) {
-    ++read;
-    return decode(text);
-  };
-  w.writer.register_store(kLeases, type, w.informer->objects());
+  w.count_decoded(read);
   EXPECT_EQ(w.outcome(World::patch("a", large)), "ok");
   EXPECT_EQ(w.holder("a"), large) << "in the store before the caller is told";
   EXPECT_EQ(w.outcome(World::patch("a", large)), "unchanged");

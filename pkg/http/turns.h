@@ -63,7 +63,7 @@ class Turns : public std::enable_shared_from_this<Turns> {
   static constexpr Time kOneRound = std::chrono::microseconds(2);  // a round without work
   static constexpr int64_t kMostRounds = 2'000;
   static constexpr int64_t kLagRounds = 32;
-  static constexpr int64_t kStreams = 3;  // times as much time as requests
+  static constexpr int64_t kShareOfStreams = 3;  // times as much time as requests
   static constexpr Time kTurn = std::chrono::milliseconds(1);
   static constexpr Time kLong = std::chrono::milliseconds(4);
   static constexpr Time kLongestRound = std::chrono::microseconds(100);  // for streams; the rest is other work
@@ -176,7 +176,7 @@ class Turns : public std::enable_shared_from_this<Turns> {
     }
     rounds_ = took < kLong ? 0 : std::clamp<int64_t>(took / (20 * kOneRound), 0, kMostRounds);
     if (lagging_()) rounds_ = std::max(rounds_, kLagRounds);
-    streams_due_ = std::min(streams_due_ + kStreams * took, kMostDue);
+    streams_due_ = std::min(streams_due_ + kShareOfStreams * took, kMostDue);
     paused_at_ = start + took;
   }
 
