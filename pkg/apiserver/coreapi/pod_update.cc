@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "pkg/apiserver/coreapi/pod_spec.h"
+#include "pkg/apiserver/json_text.h"
 #include "pkg/apiserver/validation/content.h"
 #include "pkg/apiserver/validation/json_read.h"
 
@@ -37,7 +38,7 @@ std::string toleration_text(const Json& toleration) {
   Json compared = Json::array();
   for (const char* field : {"key", "operator", "value", "effect"}) compared.push_back(text_of(toleration, field));
   if (text_of(toleration, "effect") != "NoExecute") compared.push_back(member(toleration, "tolerationSeconds"));
-  return compared.dump();
+  return compact_text(compared);
 }
 
 void check_tolerations_kept(FieldErrors& out, const FieldPath& path, const Json& spec, const Json& old) {

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "pkg/apiserver/codec/protobuf_answer.h"
+#include "pkg/apiserver/json_text.h"
 #include "pkg/apiserver/patch/managed_fields.h"
 #include "pkg/apiserver/rest/write.h"
 
@@ -43,7 +44,7 @@ size_t request_bytes(const Kind& kind, const std::string& key, const Json& objec
   const ObjectType* type = managed_type(kind, info.hub);
   const std::string version = info.hub.group.empty() ? info.hub.version : info.hub.group + "/" + info.hub.version;
   const size_t stored = type != nullptr ? protobuf_envelope(version, info.kind, encode_message(*type, object)).size()
-                                        : object.dump().size();
+                                        : compact_text(object).size();
   const size_t whole_key = std::string("/registry/").size() + registry_path(info).size() + key.size();
   return stored + kKeysOfARequest * whole_key + kRestOfARequest;
 }
