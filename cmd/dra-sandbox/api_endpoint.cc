@@ -154,6 +154,10 @@ Result<std::unique_ptr<ApiEndpoint>> ApiEndpoint::start(AsioReactor& reactor, Ra
     else if (!served)
       serve.withdrawn_versions.push_back(version);
   serve.housekeeping = housekeeping;
+  serve.in_turn = [raw = out.get(), &reactor](std::function<void()> step) {
+    if (raw->listener_) return raw->listener_->in_turn(std::move(step), "housekeeping");
+    reactor.post(std::move(step));
+  };
   serve.data_dir = options.data_dir;
   auto server = apiserver::Server::create(reactor, random, std::move(serve));
   if (!server) return fail(server.error());

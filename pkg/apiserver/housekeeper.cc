@@ -44,10 +44,22 @@ struct Housekeeper::State : std::enable_shared_from_this<Housekeeper::State> {
 
   explicit State(const Env& env_in) : env(env_in) {}
 
+  // What names an object as its owner.
+  struct Dependents {
+    std::set<Ref> all;
+    std::set<Ref> blocking;  // those of them that a foreground deletion waits for
+  };
+
   Env env;
   std::map<const Kind*, uint64_t> listeners;
-  std::map<std::string, std::set<Ref>> dependents;  // by owner uid
-  std::set<std::string> live;                       // uids of all objects
+  std::map<std::string, Dependents> dependents;  // by owner uid
+  std::set<std::string> live;                    // uids of all objects
+  std::set<std::string> waiting;                 // those of them that wait for the deletion of their dependents
+  std::set<std::string> told;                    // those of them whose dependents have all been looked at since
+  std::set<std::string> orphaning;               // those whose dependents are being orphaned
+  std::set<std::string> ending;                  // namespaces being deleted
+  std::set<std::string> emptying;                // those of them whose objects are being deleted, one by one
+  std::set<std::string> to_check;                // those of them that may be empty
   std::deque<std::function<void()>> tasks;
   bool scheduled = false;
   bool stopped = false;
@@ -60,9 +72,9 @@ struct Housekeeper::State : std::enable_shared_from_this<Housekeeper::State> {
     }
     for (const auto& k : env.kinds.kinds()) {
       const Kind* kind = k.get();
-      for (const auto& [key, object] : env.store.objects(table_of(kind->info()))) look_at(kind, key);
       listeners[kind] =
           env.store.listen(table_of(kind->info()), [this, kind](const ChangePtr& c) { changed(kind, *c); });
+      for (const auto& [key, object] : env.store.objects(table_of(kind->info()))) consider(kind, key, object);
     }
     schedule_sweep();
   }
@@ -75,49 +87,88 @@ struct Housekeeper::State : std::enable_shared_from_this<Housekeeper::State> {
     tasks.clear();
   }
 
+  static bool is_namespace(const Kind* kind) {
+    return kind->info().plural == "namespaces" && kind->info().group.empty();
+  }
+
   // Bookkeeping; runs inside the store's change, so it must not write.
   void note(const Kind* kind, const std::string& key, const StoredPtr& object) {
     const auto document = object->document();
     const Json& meta = document->at("metadata");
-    live.insert(meta.value("uid", ""));
-    for (const auto& o : meta.value("ownerReferences", Json::array()))
-      dependents[o.value("uid", "")].insert({kind, key});
+    const std::string uid = meta.value("uid", "");
+    live.insert(uid);
+    if (meta.contains("deletionTimestamp")) {
+      if (is_namespace(kind)) ending.insert(key);
+      if (has_finalizer(meta, "foregroundDeletion")) waiting.insert(uid);
+    }
+    const auto owners = meta.find("ownerReferences");
+    if (owners == meta.end()) return;
+    for (const auto& o : *owners) {
+      Dependents& d = dependents[o.value("uid", "")];
+      d.all.insert({kind, key});
+      if (o.value("blockOwnerDeletion", Json()) == true) d.blocking.insert({kind, key});
+    }
   }
 
   void forget(const Kind* kind, const std::string& key, const StoredPtr& object, bool gone) {
     const auto document = object->document();
     const Json& meta = document->at("metadata");
-    for (const auto& o : meta.value("ownerReferences", Json::array())) {
-      auto it = dependents.find(o.value("uid", ""));
-      if (it == dependents.end()) continue;
-      it->second.erase({kind, key});
-      if (it->second.empty()) dependents.erase(it);
+    if (const auto owners = meta.find("ownerReferences"); owners != meta.end()) {
+      for (const auto& o : *owners) {
+        const auto it = dependents.find(o.value("uid", ""));
+        if (it == dependents.end()) continue;
+        it->second.all.erase({kind, key});
+        it->second.blocking.erase({kind, key});
+        if (it->second.all.empty()) dependents.erase(it);
+      }
     }
-    if (gone) live.erase(meta.value("uid", ""));
+    const std::string uid = meta.value("uid", "");
+    waiting.erase(uid);
+    if (!gone) return;
+    live.erase(uid);
+    told.erase(uid);
+    if (is_namespace(kind)) ending.erase(key);
   }
 
   void changed(const Kind* kind, const Change& c) {
     if (c.previous) forget(kind, c.key, c.previous, c.type == ChangeType::kDeleted);
     if (c.type != ChangeType::kDeleted) {
       note(kind, c.key, c.object);
-      later([this, kind, key = c.key] { look_at(kind, key); });
+      consider(kind, c.key, c.object);
       return;
     }
     const auto document = c.object->document();
     const Json& meta = document->at("metadata");
-    auto it = dependents.find(meta.value("uid", ""));
-    if (it != dependents.end()) {
-      for (const Ref& r : it->second) later([this, r] { look_at(r.kind, r.key); });
+    if (const auto it = dependents.find(meta.value("uid", "")); it != dependents.end()) look_later(it->second.all);
+    if (const auto owners = meta.find("ownerReferences"); owners != meta.end()) {
+      for (const auto& o : *owners)
+        if (waiting.contains(o.value("uid", ""))) look_at_owner(o, meta.value("namespace", ""));
     }
-    for (const auto& o : meta.value("ownerReferences", Json::array())) look_at_owner(o, meta.value("namespace", ""));
-    if (kind->info().namespaced) later([this, ns = meta.value("namespace", "")] { look_at_namespace(ns); });
+    if (kind->info().namespaced) check_later(meta.value("namespace", ""));
+  }
+
+  // Looks at it later, if there may be something to do.
+  void consider(const Kind* kind, const std::string& key, const StoredPtr& object) {
+    const auto document = object->document();
+    const Json& meta = document->at("metadata");
+    if (!meta.contains("deletionTimestamp") && !meta.contains("ownerReferences") && !is_namespace(kind)) return;
+    later([this, kind, key] { look_at(kind, key); });
   }
 
   void later(std::function<void()> task) {
     if (stopped) return;
     tasks.push_back(std::move(task));
-    if (std::exchange(scheduled, true)) return;
-    env.reactor.post([self = shared_from_this()] { self->run_one(); });
+    schedule();
+  }
+
+  void schedule() {
+    if (tasks.empty() || std::exchange(scheduled, true)) return;
+    auto run = [self = shared_from_this()] { self->run_one(); };
+    if (env.options.in_turn) {
+      env.options.in_turn(std::move(run));
+    } else {
+      env.reactor.post(std::move(run));
+    }
   }
 
   void run_one() {
@@ -126,8 +177,19 @@ struct Housekeeper::State : std::enable_shared_from_this<Housekeeper::State> {
     auto task = std::move(tasks.front());
     tasks.pop_front();
     run_guarded("housekeeping", task);
-    if (tasks.empty() || std::exchange(scheduled, true)) return;
-    env.reactor.post([self = shared_from_this()] { self->run_one(); });
+    schedule();
+  }
+
+  void look_later(const std::set<Ref>& refs) {
+    for (const Ref& r : refs) later([this, r] { look_at(r.kind, r.key); });
+  }
+
+  void check_later(const std::string& ns) {
+    if (!ending.contains(ns) || emptying.contains(ns) || !to_check.insert(ns).second) return;
+    later([this, ns] {
+      to_check.erase(ns);
+      finish_namespace(ns);
+    });
   }
 
   Call make_call(const Kind* kind, const std::string& ns, const std::string& name) {
@@ -144,10 +206,10 @@ struct Housekeeper::State : std::enable_shared_from_this<Housekeeper::State> {
     return call;
   }
 
-  void erase_object(const Kind* kind, const Json& meta) {
+  void erase_object(const Kind* kind, const Json& meta, const char* policy = "Background") {
     Call call = make_call(kind, meta.value("namespace", ""), meta.value("name", ""));
     DeleteRequest request;
-    request.policy = "Background";
+    request.policy = policy;
     request.uid = meta.value("uid", "");
     (void)delete_object(env, call, meta.value("name", ""), request);  // refused or gone: nothing to do
   }
@@ -176,15 +238,34 @@ struct Housekeeper::State : std::enable_shared_from_this<Housekeeper::State> {
     const auto document = stored->document();
     const Json& meta = document->at("metadata");
     const bool deleting = meta.contains("deletionTimestamp");
-    if (kind->info().plural == "namespaces" && kind->info().group.empty()) {
-      if (deleting) return look_at_namespace(key);
+    if (is_namespace(kind)) {
+      if (deleting) return empty_namespace(key);
       add_default_account(key);
     }
     if (deleting) return finish_deletion(kind, meta);
-    const Json owners = meta.value("ownerReferences", Json::array());
-    if (owners.empty()) return;
-    if (std::none_of(owners.begin(), owners.end(), [&](const Json& o) { return owner_lives(o); }))
-      erase_object(kind, meta);
+    judge_by_owners(kind, meta);
+  }
+
+  // An object goes with the last of its owners; those that wait for it do not keep it. References to owners that are
+  // gone, or wait, are removed while another owner lives.
+  void judge_by_owners(const Kind* kind, const Json& meta) {
+    const auto owners = meta.find("ownerReferences");
+    if (owners == meta.end() || owners->empty()) return;
+    std::set<std::string> no_keepers;
+    bool awaited = false;
+    for (const Json& o : *owners) {
+      const std::string uid = o.value("uid", "");
+      const bool waits = waiting.contains(uid);
+      awaited = awaited || waits;
+      if (waits || !owner_lives(o)) no_keepers.insert(uid);
+    }
+    if (no_keepers.empty()) return;
+    const auto keeps = [&](const Json& o) { return !no_keepers.contains(o.value("uid", "")); };
+    if (std::any_of(owners->begin(), owners->end(), keeps)) {
+      return patch_metadata(kind, meta, [&](Json& m) { drop_owners(m, no_keepers); });
+    }
+    const bool has_dependents = dependents.contains(meta.value("uid", ""));
+    erase_object(kind, meta, awaited && has_dependents ? "Foreground" : "Background");
   }
 
   // Owners of unserved kinds cannot be judged and count as alive.
@@ -197,47 +278,41 @@ struct Housekeeper::State : std::enable_shared_from_this<Housekeeper::State> {
     return env.kinds.find_by_kind(gv, owner.value("kind", "")) == nullptr || live.contains(owner.value("uid", ""));
   }
 
+  static void drop_owners(Json& meta, const std::set<std::string>& uids) {
+    Json& owners = meta["ownerReferences"];
+    if (!owners.is_array()) owners = Json::array();
+    owners.erase(
+        std::remove_if(owners.begin(), owners.end(), [&](const Json& o) { return uids.contains(o.value("uid", "")); }),
+        owners.end());
+    if (owners.empty()) meta.erase("ownerReferences");
+  }
+
   // Orphaning and foreground deletion: first what this object's dependents still need, then removes its finalizer.
   void finish_deletion(const Kind* kind, const Json& meta) {
     const std::string uid = meta.value("uid", "");
-    std::set<Ref> children;
-    if (auto it = dependents.find(uid); it != dependents.end()) children = it->second;
+    const auto found = dependents.find(uid);
     if (has_finalizer(meta, "orphan")) {
-      for (const Ref& r : children) orphan(r, uid);
-      patch_metadata(kind, meta, [](Json& m) { drop_finalizer(m, "orphan"); });
+      if (!orphaning.insert(uid).second) return;
+      if (found != dependents.end()) {
+        for (const Ref& r : found->second.all) later([this, r, uid] { orphan(r, uid); });
+      }
+      later([this, kind, meta, uid] {
+        orphaning.erase(uid);
+        patch_metadata(kind, meta, [](Json& m) { drop_finalizer(m, "orphan"); });
+      });
       return;
     }
     if (!has_finalizer(meta, "foregroundDeletion")) return;
-    bool blocked = false;
-    for (const Ref& r : children) {
-      const StoredPtr child = env.store.get(table_of(r.kind->info()), r.key);
-      if (!child) continue;
-      const auto document = child->document();
-      const Json& child_meta = document->at("metadata");
-      if (!child_meta.contains("deletionTimestamp")) erase_object(r.kind, child_meta);
-      if (env.store.get(table_of(r.kind->info()), r.key)) blocked = blocked || blocks(child_meta, uid);
+    if (found == dependents.end() || found->second.blocking.empty()) {
+      return patch_metadata(kind, meta, [](Json& m) { drop_finalizer(m, "foregroundDeletion"); });
     }
-    if (!blocked) patch_metadata(kind, meta, [](Json& m) { drop_finalizer(m, "foregroundDeletion"); });
-  }
-
-  static bool blocks(const Json& child_meta, const std::string& uid) {
-    const Json owners = child_meta.value("ownerReferences", Json::array());
-    return std::any_of(owners.begin(), owners.end(), [&](const Json& o) {
-      return o.value("uid", "") == uid && o.value("blockOwnerDeletion", Json()) == true;
-    });
+    if (told.insert(uid).second) look_later(found->second.all);
   }
 
   void orphan(const Ref& r, const std::string& uid) {
     const StoredPtr child = env.store.get(table_of(r.kind->info()), r.key);
     if (!child) return;
-    patch_metadata(r.kind, child->document()->at("metadata"), [&](Json& m) {
-      Json& owners = m["ownerReferences"];
-      if (!owners.is_array()) owners = Json::array();
-      owners.erase(
-          std::remove_if(owners.begin(), owners.end(), [&](const Json& o) { return o.value("uid", "") == uid; }),
-          owners.end());
-      if (owners.empty()) m.erase("ownerReferences");
-    });
+    patch_metadata(r.kind, child->document()->at("metadata"), [&](Json& m) { drop_owners(m, {uid}); });
   }
 
   void look_at_owner(const Json& owner, const std::string& ns) {
@@ -248,34 +323,48 @@ struct Housekeeper::State : std::enable_shared_from_this<Housekeeper::State> {
     }
   }
 
-  void look_at_namespace(const std::string& name) {
-    const StoredPtr stored = env.store.get("/namespaces", name);
-    if (!stored) return;
-    const auto document = stored->document();
-    if (!document->at("metadata").contains("deletionTimestamp")) return;
-    bool empty = true;
-    for (const auto& k : env.kinds.kinds()) {
-      if (!k->info().namespaced) continue;
-      const auto& objects = env.store.objects(table_of(k->info()));
-      const std::string prefix = name + "/";
-      std::vector<StoredPtr> inside;
-      for (auto it = objects.lower_bound(prefix); it != objects.end() && it->first.starts_with(prefix); ++it) {
-        inside.push_back(it->second);
-      }
-      for (const auto& object : inside) {
-        empty = false;
-        const auto doc = object->document();
-        if (!doc->at("metadata").contains("deletionTimestamp")) erase_object(k.get(), doc->at("metadata"));
-      }
+  void empty_namespace(const std::string& ns) {
+    if (emptying.insert(ns).second) erase_next(ns, 0, "");
+  }
+
+  // Deletes the first object of the namespace after a key, in the table of this kind or a later one, and goes on later.
+  void erase_next(const std::string& ns, size_t index, const std::string& after) {
+    const auto& kinds = env.kinds.kinds();
+    for (std::string last = after; index < kinds.size(); ++index, last.clear()) {
+      const Kind* kind = kinds[index].get();
+      if (!kind->info().namespaced) continue;
+      const auto& objects = env.store.objects(table_of(kind->info()));
+      const auto it = last.empty() ? objects.lower_bound(ns + "/") : objects.upper_bound(last);
+      if (it == objects.end() || !it->first.starts_with(ns + "/")) continue;
+      later([this, ns, index, key = it->first] { erase_next(ns, index, key); });
+      const auto document = it->second->document();
+      const Json& meta = document->at("metadata");
+      if (!meta.contains("deletionTimestamp")) erase_object(kind, meta);
+      return;
     }
-    if (!empty) return;  // the last deletion enqueues this again
+    emptying.erase(ns);
+    check_later(ns);
+  }
+
+  bool is_empty(const std::string& ns) const {
+    for (const auto& kind : env.kinds.kinds()) {
+      if (!kind->info().namespaced) continue;
+      const auto& objects = env.store.objects(table_of(kind->info()));
+      const auto it = objects.lower_bound(ns + "/");
+      if (it != objects.end() && it->first.starts_with(ns + "/")) return false;
+    }
+    return true;
+  }
+
+  void finish_namespace(const std::string& ns) {
+    if (!ending.contains(ns) || !is_empty(ns)) return;  // the last deletion leads here again
     const Kind* kind = env.kinds.find({"", "v1"}, "namespaces");
-    Call call = make_call(kind, "", name);
+    Call call = make_call(kind, "", ns);
     call.path.subresource = "finalize";
     UpdateRules rules;
     rules.subresource = "finalize";
     rules.manager.track = false;
-    (void)update_object(env, call, name, rules, [](const Json* current) -> StatusOr<Json> {
+    (void)update_object(env, call, ns, rules, [](const Json* current) -> StatusOr<Json> {
       Json out = *current;
       out["spec"].erase("finalizers");
       return out;

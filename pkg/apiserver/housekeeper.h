@@ -1,6 +1,7 @@
 // What kube-controller-manager does for every kind of object, done by the server itself if enabled: cascading deletion
 // by owner references (background, foreground, orphan), emptying deleted namespaces, the default service account of new
-// namespaces, and the expiry of events after an hour. It writes as a client would, one object per reactor task.
+// namespaces, and the expiry of events after an hour. It writes as a client would, one object at a time
+// (ServerOptions::in_turn).
 #pragma once
 
 #include <memory>

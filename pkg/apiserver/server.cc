@@ -238,10 +238,7 @@ void Server::handle(http::Request request, std::shared_ptr<http::Responder> resp
   try {
     impl_->handle(call);
   } catch (const std::exception& e) {
-    // A bug of this package. The request fails; the server keeps running.
-    Status s = plain_error(std::string("internal error: ") + e.what());
-    s.reason = "InternalError";
-    send_status(*call, s);
+    send_status(*call, internal_error(e.what()));  // the request fails; the server keeps running
   }
 }
 

@@ -4,6 +4,7 @@
 // itself. With a simulated reactor and a seeded Random every run is the same, bit for bit.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -51,6 +52,8 @@ struct ServerOptions {
   // Does what kube-controller-manager does for every kind of object: cascading deletion by owner references, emptying
   // deleted namespaces, the default service account of new ones.
   bool housekeeping = false;
+  // Runs a step of that later, when it is its turn among the requests. Unset: the reactor's next task.
+  std::function<void(std::function<void()>)> in_turn;
   // Where objects are kept between runs (created if absent); empty: in memory only. Used by Server::create() alone.
   std::string data_dir;
 };

@@ -110,6 +110,10 @@ Status plain_error(std::string_view message) {
   return bare_status(500, "", message, false);
 }
 
+Status internal_error(std::string_view what) {
+  return bare_status(500, "InternalError", "internal error: " + std::string(what), false);
+}
+
 Json to_json(const Status& s) {
   Json out = {{"kind", "Status"}, {"apiVersion", "v1"}, {"metadata", Json::object()}, {"status", "Failure"}};
   if (!s.continue_token.empty()) out["metadata"]["continue"] = s.continue_token;

@@ -73,6 +73,8 @@ Status unsupported_media_type(std::string_view message);
 Status not_acceptable(std::string_view message);
 // 500 without a reason: upstream's answer if a plain Go error escapes.
 Status plain_error(std::string_view message);
+// 500 for a bug of this package.
+Status internal_error(std::string_view what);
 
 // The document: {"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure",...}.
 Json to_json(const Status& status);

@@ -245,4 +245,24 @@ TEST_F(WatchTest, TheUserWithMostWatchesLosesOneWhenThereAreTooMany) {
   EXPECT_EQ(server_->watches(), 4U);
 }
 
+// Objects that it does not want may have to be parsed to see that.
+TEST_F(WatchTest, SelectorsAreAppliedInPortions) {
+  for (int i = 0; i < 8; ++i) put("m" + std::to_string(i), 600'000);
+  const auto last = [&] { return std::to_string(server_->store().revision()); };
+  const std::string before = last();
+  for (int i = 0; i < 8; ++i)
+    ask("PATCH", std::string(kMaps) + "/m" + std::to_string(i), {{"metadata", {{"labels", {{"i", std::to_string(i)}}}}}});
+  const auto count_reads = [&](Peer& peer) {
+    size_t reads = 0;
+    while (read(peer)) ++reads;
+    return reads;
+  };
+  const auto changes = watch("&labelSelector=i=7&resourceVersion=" + before, "admin", true);
+  EXPECT_GT(count_reads(*changes), 3U);
+  EXPECT_EQ(events(*changes).size(), 1U);
+  const auto initial = watch("&labelSelector=i=7", "admin", true);
+  EXPECT_GT(count_reads(*initial), 3U);
+  EXPECT_EQ(events(*initial).size(), 1U);
+}
+
 }  // namespace dra::apiserver::watch_test

@@ -63,6 +63,9 @@ class Responder {
   // it is the turn of this request's flow (turns.h). Never, if the peer is gone. False: the answer has no such moment,
   // because it is not sent over a network; write on.
   virtual bool when_accepted(std::function<void()> /*next*/) { return false; }
+  // For an answer that takes long to make: calls `next` once, later, when it is the turn of this request's flow again.
+  // Never, if the connection is gone. False: there are no turns; go on.
+  virtual bool in_turn(std::function<void()> /*next*/) { return false; }
   // Called once if the peer disconnects before the answer is complete. Not called after end() or send().
   virtual void on_close(std::function<void()> callback) = 0;
 };

@@ -84,6 +84,10 @@ class SocketServer : public Server {
   uint16_t port() const override { return port_; }
   size_t connections() const override { return state_->table.size(); }
 
+  void in_turn(std::function<void()> work, const std::string& flow) override {
+    state_->turns->add(std::move(work), flow);
+  }
+
   Result<void> set_certificate(const Certificate& certificate) override {
     auto made = std::make_shared<asio::ssl::context>(asio::ssl::context::tls_server);
     SSL_CTX* const native = made->native_handle();

@@ -76,6 +76,8 @@ class Server {
 
   virtual uint16_t port() const = 0;
   virtual size_t connections() const = 0;
+  // Runs work that no request asks for among the requests, as one of this flow (turns.h). Dropped by stop().
+  virtual void in_turn(std::function<void()> work, const std::string& flow) = 0;
   // For new connections. On an error the current certificate stays.
   virtual Result<void> set_certificate(const Certificate& certificate) = 0;
   // Stops listening and closes all connections immediately. Idempotent; the destructor does it too.

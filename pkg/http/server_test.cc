@@ -199,6 +199,36 @@ TEST_F(HttpServerTest, StreamsAreChunked) {
   EXPECT_NE(answer.find("4\r\none\n\r\n4\r\ntwo\n\r\n0\r\n\r\n"), std::string::npos) << answer;
 }
 
+TEST_F(HttpServerTest, AnAnswerThatTakesTurnsLetsOthersThrough) {
+  bool other_answered = false, worked = false;
+  std::string other;
+  std::thread client;
+  std::function<void(std::shared_ptr<Responder>)> step = [&](const std::shared_ptr<Responder>& responder) {
+    if (other_answered && worked) return responder->send({});
+    EXPECT_TRUE(responder->in_turn([&step, responder] { step(responder); }));
+  };
+  serve([&](const Request& request, const std::shared_ptr<Responder>& responder) {
+    if (request.target == "/other") {
+      other_answered = true;
+      return responder->send({});
+    }
+    server_->in_turn([&] { worked = true; }, "work");
+    client = std::thread([&] {
+      other = exchange(server_->port(), "GET /other HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    });
+    step(responder);
+  });
+  EXPECT_TRUE(ask("GET /long HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").starts_with("HTTP/1.1 200 "));
+  bool ended = false;
+  std::thread last([&] {
+    client.join();
+    reactor_.post([&] { ended = true; });
+  });
+  EXPECT_TRUE(reactor_.run_until([&] { return ended; }, std::chrono::seconds(20)));
+  last.join();
+  EXPECT_TRUE(other.starts_with("HTTP/1.1 200 ")) << other;
+}
+
 TEST_F(HttpServerTest, AnUnansweredRequestGets500) {
   serve([](Request, std::shared_ptr<Responder>) {});
   EXPECT_TRUE(ask("GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").starts_with("HTTP/1.1 500 "));

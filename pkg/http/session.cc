@@ -43,6 +43,10 @@ class SessionResponder : public Responder {
     if (auto s = session_.lock()) s->when_accepted(id_, std::move(next));
     return true;
   }
+  bool in_turn(std::function<void()> next) override {
+    if (auto s = session_.lock()) s->in_turn(id_, std::move(next));
+    return true;
+  }
   void on_close(std::function<void()> callback) override {
     if (auto s = session_.lock()) s->on_close(id_, std::move(callback));
   }

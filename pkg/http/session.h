@@ -71,6 +71,7 @@ class Session : public std::enable_shared_from_this<Session> {
   virtual void end(uint64_t id) = 0;
   virtual size_t buffered(uint64_t id) const = 0;
   virtual void when_accepted(uint64_t id, std::function<void()> next) = 0;
+  virtual void in_turn(uint64_t id, std::function<void()> next) = 0;
   virtual void on_close(uint64_t id, std::function<void()> callback) = 0;
 
  protected:

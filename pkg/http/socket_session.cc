@@ -179,6 +179,15 @@ class SocketSession : public Session {
     go_on_streaming();
   }
 
+  void in_turn(uint64_t id, std::function<void()> next) override {
+    if (id != exchange_ || state_ != State::kHandling) return;
+    server_->turns->add(
+        [self = self(), id, next = std::move(next)] {
+          if (self->open() && id == self->exchange_ && self->state_ == State::kHandling) next();
+        },
+        flow_);
+  }
+
   void on_close(uint64_t id, std::function<void()> callback) override {
     if (id == exchange_ && state_ == State::kStreaming) on_close_ = std::move(callback);
   }

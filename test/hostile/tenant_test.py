@@ -279,6 +279,26 @@ class TenantTest(under_attack.UnderAttack):
             self.make(CLAIMS, made)
             self.make(PODS, pod(f"annotated-{i}", [f"annotated-{i}"]))
 
+    def large_answers(self):
+        """One request for all pods of 700 KB: a list in each form, a watch that selects none of them, and their deletion."""
+        def large(name):
+            made = pod(name, [])
+            made["spec"]["containers"][0]["env"] = [{"name": "X", "value": "x" * 700_000}]
+            return made
+        self.many_pods("answers", large)
+        path = PODS.format("tenant")
+        table = "application/json;as=Table;v=v1;g=meta.k8s.io"
+        for query, accept in (("", "application/json"), ("", "application/vnd.kubernetes.protobuf"), ("includeObject=Object", table),
+                              ("", "application/yaml"), ("pretty=true", "application/json"), ("labelSelector=a=b", "application/json"),
+                              ("watch=true&labelSelector=a=b&timeoutSeconds=2", "application/json"),
+                              ("watch=true&timeoutSeconds=4", "application/json")):
+            status, _ = self.api.request("GET", f"{path}?{query}", accept=accept, parse=False)
+            if status != 200:
+                self.wrong.append(f"GET {path}?{query} as {accept} was answered with {status}")
+        status, _ = self.api.request("DELETE", path, {"gracePeriodSeconds": 0}, parse=False)
+        if status != 200:
+            self.wrong.append(f"DELETE {path} was answered with {status}")
+
     def attacks(self):
         self.attack(("generated claims", self.generated))
         self.attack(("a crowd of one shape", self.one_shape), ("large annotations", self.annotations))
@@ -292,6 +312,7 @@ class TenantTest(under_attack.UnderAttack):
         self.attack(("patches of 1 MB", self.large_patches))
         # The embedded API server handles one request at a time, and each of these takes it a tenth of a second and more.
         self.attack(("largest objects", self.largest_objects), beside_server=True)
+        self.attack(("large answers", self.large_answers))
         self.attack(("many claims", self.many_claims), ("large templates", self.large_templates),
                     ("large finalizers", self.large_finalizers), ("large finalizers go", self.end_finalizers),
                     ("a claim of all pods that changes", self.changing_claim))

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "pkg/apiserver/codec/protobuf_answer.h"
+#include "pkg/apiserver/guard.h"
 #include "pkg/apiserver/json_text.h"
 #include "pkg/apiserver/printable.h"
 #include "pkg/base/strings.h"
@@ -11,6 +12,9 @@
 namespace dra::apiserver {
 
 namespace {
+
+// JSON is YAML too, and nobody reads so much: a list of hundreds of megabytes would take its server seconds to format.
+constexpr size_t kLargestFormatted = size_t{4} << 20;
 
 std::string dump_json(const Json& j, int indent) {
   return j.dump(indent, ' ', false, Json::error_handler_t::replace);
@@ -44,7 +48,9 @@ void send_json(Call& call, int code, std::string text) {
     if (auto answer = encode_protobuf_answer(Json::parse(text))) return send_protobuf(call, code, std::move(*answer));
   }
   http::Response r = response_head(call, code, call.form.yaml ? "application/yaml" : "application/json");
-  if (call.form.yaml) {
+  if (text.size() > kLargestFormatted) {
+    text += '\n';
+  } else if (call.form.yaml) {
     text = yaml::emit(Json::parse(text));
   } else if (wants_pretty(call)) {
     text = dump_json(Json::parse(text), 2);
@@ -149,6 +155,21 @@ void send_success(Call& call, int code, const Json& details) {
   if (!details.is_null()) s["details"] = details;
   if (code == 201) s["code"] = 201;
   send_document(call, code, s);
+}
+
+namespace {
+
+void go_on(const CallPtr& call, const std::shared_ptr<std::function<bool()>>& step) {
+  for (bool more = true; more;) {
+    if (!run_guarded("a request in portions", [&] { more = (*step)(); })) return send_status(*call, internal_error("see the log"));
+    if (more && call->responder->in_turn([call, step] { go_on(call, step); })) return;
+  }
+}
+
+}  // namespace
+
+void run_in_turns(const CallPtr& call, std::function<bool()> step) {
+  go_on(call, std::make_shared<std::function<bool()>>(std::move(step)));
 }
 
 void convert_document(const Kind& kind, Json& document, const GroupVersion& from, const GroupVersion& to) {

@@ -1,6 +1,7 @@
 // One request on its way through the server. Internal to this package.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -72,6 +73,10 @@ void send_json(Call& call, int code, std::string text);
 void send_object(const Env& env, Call& call, int code, const StoredPtr& object);
 // {"kind":"Status","status":"Success",...} of deletions, bindings and evictions.
 void send_success(Call& call, int code, const Json& details);
+
+// Runs `step` now and, until it returns false, again in each of the next turns of this request's flow, so that one long
+// request does not delay those of others. An exception fails the request.
+void run_in_turns(const CallPtr& call, std::function<bool()> step);
 
 // JSON text of a stored object in a version, with or without kind and apiVersion.
 std::string object_text(const Kind& kind, const GroupVersion& gv, const StoredObject& object, bool with_type);

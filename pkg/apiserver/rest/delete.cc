@@ -9,6 +9,7 @@
 #include "pkg/apiserver/codec/protobuf.h"
 #include "pkg/apiserver/json_text.h"
 #include "pkg/apiserver/rest/body.h"
+#include "pkg/apiserver/rest/list.h"
 #include "pkg/apiserver/rest/watch.h"
 #include "pkg/apiserver/rest/write.h"
 #include "pkg/base/strings.h"
@@ -231,27 +232,30 @@ void handle_delete_collection(const Env& env, const CallPtr& call) {
   if (!list) return send_status(*call, list.error());
   auto options = parse_delete_request(*call);
   if (!options) return send_status(*call, options.error());
-  std::vector<StoredPtr> before;
-  std::vector<std::string> names;
+  struct Progress {
+    std::vector<StoredPtr> objects;  // as they were
+    uint64_t revision = 0;
+    size_t next = 0;
+  };
+  const auto progress = std::make_shared<Progress>();
+  progress->revision = env.store.revision();
   for_each_in_scope(*call, env.store.objects(call->table()), [&](const std::string& key, const StoredPtr& o) {
-    if (list_matches(*call, *list, key, *o)) {
-      before.push_back(o);
-      names.push_back(o->document()->at("metadata").value("name", ""));
-    }
+    if (list_matches(*call, *list, key, *o)) progress->objects.push_back(o);
     return true;
   });
-  const uint64_t revision = env.store.revision();
-  for (const auto& name : names) {
-    auto result = delete_object(env, *call, name, *options);
-    if (!result && result.error().code != 404) return send_status(*call, result.error());
-  }
-  std::string text = R"({"kind":")" + call->kind->info().kind + R"(List","apiVersion":")" + call->gv().text() +
-                     R"(","metadata":{"resourceVersion":")" + std::to_string(revision) + R"("},"items":[)";
-  for (size_t i = 0; i < before.size(); ++i) {
-    if (i > 0) text += ',';
-    text += object_text(*call->kind, call->gv(), *before[i], false);
-  }
-  send_json(*call, 200, text + "]}");
+  // One object in a turn: what others ask for meanwhile does not wait for all of them.
+  run_in_turns(call, [env, call, options = std::move(*options), progress] {
+    if (progress->next == progress->objects.size()) {
+      call->form.shape = OutputShape::kObject;
+      answer_objects(env, call, std::move(progress->objects), progress->revision);
+      return false;
+    }
+    const auto document = progress->objects[progress->next++]->document();
+    auto result = delete_object(env, *call, document->at("metadata").value("name", ""), options);
+    if (result || result.error().code == 404) return true;
+    send_status(*call, result.error());
+    return false;
+  });
 }
 
 }  // namespace dra::apiserver

@@ -18,9 +18,8 @@ constexpr std::chrono::seconds kShortestWithLastBookmark{10};
 constexpr int64_t kMaxTimeoutSeconds = 24 * 3600;
 
 // What a client has not read is not kept for it: a watch goes on in the store, where it stopped, when its client has
-// read most of what was written (Responder::when_accepted), a portion of this size at a time. So a watch holds one
+// read most of what was written (Responder::when_accepted), a portion at a time. So a watch holds one
 // portion, a few records and one object, however much changes and however large the initial state is.
-constexpr size_t kPortionBytes = size_t{64} << 10;
 constexpr size_t kPortion = 200;  // objects or changes
 // Written within the write that changes an object: to a watch with less than this unread, and to all watches together.
 constexpr size_t kUnreadBytes = size_t{64} << 10;
@@ -91,31 +90,31 @@ class WatchSession : public std::enable_shared_from_this<WatchSession> {
   void go_on() {
     waiting_ = false;
     for (;;) {
-      const size_t begin = written_;
+      const size_t begin = work_;
       if (after_ < env_.store.floor(call_->table())) return too_old(std::to_string(after_));
       const auto changes = env_.store.changes_since(call_->table(), after_, kPortion);
       for (const auto& change : changes) {
         deliver(*change);
-        if (over_ || written_ - begin >= kPortionBytes) break;
+        if (over_ || work_ - begin >= kPortionBytes) break;
       }
       if (changes.empty()) sweep();
       if (over_ || (swept_ && env_.store.changes_since(call_->table(), after_, 1).empty())) return;
-      if (written_ != begin && waits()) return;
+      if (work_ != begin && waits()) return;
     }
   }
 
   void sweep() {
     if (swept_) return;
-    const size_t begin = written_;
+    const size_t begin = work_;
     size_t objects = 0;
     swept_ = true;
     const std::string after = std::exchange(swept_to_, {});
     for_each_in_scope(
         *call_, env_.store.objects(call_->table()),
         [&](const std::string& key, const StoredPtr& object) {
-          if (objects == kPortion || written_ - begin >= kPortionBytes) return swept_ = false;
+          if (objects == kPortion || work_ - begin >= kPortionBytes) return swept_ = false;
           swept_to_ = key;
-          if (!list_matches(*call_, options_, key, *object)) return true;
+          if (!matches(key, *object)) return true;
           send("ADDED", object);
           ++objects;
           return !over_;
@@ -185,8 +184,8 @@ class WatchSession : public std::enable_shared_from_this<WatchSession> {
   void deliver(const Change& change) {
     after_ = change.revision;
     if (!swept_ && change.key > swept_to_) return;
-    const bool now = list_matches(*call_, options_, change.key, *change.object);
-    const bool before = change.previous && list_matches(*call_, options_, change.key, *change.previous);
+    const bool now = matches(change.key, *change.object);
+    const bool before = change.previous && matches(change.key, *change.previous);
     if (change.type == ChangeType::kDeleted) {
       if (before) send("DELETED", change.object);
       return;
@@ -200,6 +199,11 @@ class WatchSession : public std::enable_shared_from_this<WatchSession> {
       last["metadata"]["resourceVersion"] = std::to_string(change.revision);
       send("DELETED", std::make_shared<const StoredObject>(change.revision, std::move(last)));
     }
+  }
+
+  bool matches(const std::string& key, const StoredObject& object) {
+    work_ += options_.work_of_matching(object);
+    return list_matches(*call_, options_, key, object);
   }
 
   void send(const char* type, const StoredPtr& object) {
@@ -234,7 +238,7 @@ class WatchSession : public std::enable_shared_from_this<WatchSession> {
   }
 
   void write(const std::string& event) {
-    written_ += event.size();
+    work_ += event.size();
     env_.watches.wrote(event.size());
     if (!call_->responder->write(event) && !over_) {
       over_ = true;
@@ -293,7 +297,7 @@ class WatchSession : public std::enable_shared_from_this<WatchSession> {
   bool marks_end_ = false;
   bool waiting_ = false;  // there is more, once the client has read
   MonoTime waiting_since_{};
-  size_t written_ = 0;
+  size_t work_ = 0;  // bytes written, and ListOptions::work_of_matching()
   uint64_t id_ = 0;
   uint64_t listener_ = 0;
   Handle timeout_;

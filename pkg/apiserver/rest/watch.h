@@ -50,7 +50,13 @@ struct ListOptions {
   std::string continue_token;
   std::optional<int64_t> timeout_seconds;
   std::string only_name;  // for old watch paths with a name
+
+  bool selects() const { return !labels.empty() || !fields.empty(); }
+  // As a part of kPortionBytes: an object that selectors are applied to may have to be parsed.
+  size_t work_of_matching(const StoredObject& object) const { return selects() ? object.text().size() / 8 : 0; }
 };
+// What is done in one turn for a watch or for a list: so many bytes are encoded.
+constexpr size_t kPortionBytes = size_t{64} << 10;
 StatusOr<ListOptions> parse_list_options(const Call& call);
 
 // True if the object is in the call's namespace and matches.
