@@ -3,6 +3,8 @@
 
 #include <deque>
 #include <nlohmann/json.hpp>
+#include <utility>
+#include <vector>
 
 #include "pkg/apiserver/server.h"
 #include "pkg/reactor/sim_reactor.h"
@@ -55,10 +57,9 @@ class PortionsTest : public ::testing::Test {
   size_t run(Steps& steps) {
     size_t count = 0;
     for (; !steps.empty(); ++count) {
-      const auto step = std::move(steps.front());
-      steps.pop_front();
       changes_ = 0;
-      step();
+      std::exchange(steps.front(), nullptr)();  // what it held is dropped here
+      steps.pop_front();
       reactor_.run_until_idle();
       most_changes_ = std::max(most_changes_, changes_);
     }
@@ -151,6 +152,39 @@ TEST_F(PortionsTest, TheSelectorsOfAListAreAppliedInPortions) {
   const auto one = begin("GET", std::string(kMaps) + "?labelSelector=i=5");
   run(turns_);
   EXPECT_EQ(items(*one), 1U);
+}
+
+// Otherwise each would keep its copy of the namespace meanwhile.
+TEST_F(PortionsTest, LargeRequestsOfANamespaceComeOneAfterTheOther) {
+  for (int i = 0; i < 10; ++i) make_map("m" + std::to_string(i), 50'000);
+  const auto first = begin("GET", kMaps);
+  const auto second = begin("GET", kMaps);
+  EXPECT_EQ(turns_.size(), 1U);
+  const auto of_all = begin("GET", "/api/v1/configmaps");
+  EXPECT_EQ(turns_.size(), 2U) << "another flow";
+  const auto deletion = begin("DELETE", kMaps);
+  EXPECT_EQ(begin("DELETE", std::string(kMaps) + "/m3")->status, 200);
+  std::vector<std::shared_ptr<Answer>> waiting;
+  for (int i = 0; i < 62; ++i) waiting.push_back(begin("GET", kMaps));
+  EXPECT_EQ(waiting.back()->status, 0);
+  EXPECT_EQ(begin("GET", kMaps)->status, 429);
+  EXPECT_EQ(begin("GET", std::string(kMaps) + "/m4")->status, 200);
+  run(turns_);
+  EXPECT_EQ(items(*first), 10U);
+  EXPECT_EQ(items(*of_all), 10U);
+  EXPECT_EQ(items(*second), 9U) << "it had read nothing before its turn";
+  EXPECT_EQ(items(*deletion), 9U);
+  for (const auto& answer : waiting) EXPECT_EQ(items(*answer), 0U);
+}
+
+TEST_F(PortionsTest, WhoGoesAwayLetsTheNextBegin) {
+  for (int i = 0; i < 10; ++i) make_map("m" + std::to_string(i), 50'000);
+  begin("GET", kMaps);
+  const auto second = begin("GET", kMaps);
+  turns_.clear();
+  reactor_.run_until_idle();
+  run(turns_);
+  EXPECT_EQ(items(*second), 10U);
 }
 
 TEST_F(PortionsTest, OneObjectOfACollectionIsDeletedInATurn) {

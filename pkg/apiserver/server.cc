@@ -10,6 +10,7 @@
 #include "pkg/apiserver/rbacapi/bootstrap.h"
 #include "pkg/apiserver/rest/call.h"
 #include "pkg/apiserver/rest/discovery.h"
+#include "pkg/apiserver/rest/large_requests.h"
 #include "pkg/apiserver/rest/openapi.h"
 #include "pkg/apiserver/rest/subresources.h"
 #include "pkg/apiserver/rest/watch.h"
@@ -70,7 +71,9 @@ struct Server::Impl {
         store(options.store),
         reader(store),
         authorizer(store, options.authorization),
-        env{reactor_in, random, store, kinds, reader, options, watches, authorizer, random.uuid() + random.uuid()} {
+        large_requests(reactor_in),
+        env{reactor_in, random,  store,      kinds,          reader,
+            options,    watches, authorizer, large_requests, random.uuid() + random.uuid()} {
     if (!options.token_key.empty()) env.token_key = options.token_key;
     register_all_kinds(kinds);
     for (const std::string& version : options.withdrawn_versions) kinds.withdraw(version);
@@ -200,6 +203,7 @@ struct Server::Impl {
   StoreReader reader;
   WatchHub watches;
   Authorizer authorizer;
+  LargeRequests large_requests;
   Env env;
   std::unique_ptr<SqliteStore> persistence;
   std::unique_ptr<Housekeeper> housekeeper;

@@ -6,6 +6,8 @@
 #include "pkg/apiserver/guard.h"
 #include "pkg/apiserver/json_text.h"
 #include "pkg/apiserver/printable.h"
+#include "pkg/apiserver/rest/large_requests.h"
+#include "pkg/apiserver/rest/request.h"
 #include "pkg/base/strings.h"
 #include "pkg/yaml/yaml.h"
 
@@ -161,7 +163,8 @@ namespace {
 
 void go_on(const CallPtr& call, const std::shared_ptr<std::function<bool()>>& step) {
   for (bool more = true; more;) {
-    if (!run_guarded("a request in portions", [&] { more = (*step)(); })) return send_status(*call, internal_error("see the log"));
+    if (!run_guarded("a request in portions", [&] { more = (*step)(); }))
+      return send_status(*call, internal_error("see the log"));
     if (more && call->responder->in_turn([call, step] { go_on(call, step); })) return;
   }
 }
@@ -170,6 +173,15 @@ void go_on(const CallPtr& call, const std::shared_ptr<std::function<bool()>>& st
 
 void run_in_turns(const CallPtr& call, std::function<bool()> step) {
   go_on(call, std::make_shared<std::function<bool()>>(std::move(step)));
+}
+
+void run_alone_in_turns(const Env& env, const CallPtr& call, std::function<std::function<bool()>()> begin) {
+  const bool enters = env.large_requests.enter(
+      flow_of(call->request.target), [call, begin = std::move(begin)](const LargeRequests::Ticket& ticket) {
+        if (auto step = begin()) run_in_turns(call, [ticket, step = std::move(step)] { return step(); });
+      });
+  if (!enters)
+    send_status(*call, too_many_requests("too many large requests of this namespace wait, please try again later"));
 }
 
 void convert_document(const Kind& kind, Json& document, const GroupVersion& from, const GroupVersion& to) {

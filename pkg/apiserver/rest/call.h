@@ -18,6 +18,7 @@
 namespace dra::apiserver {
 
 class Authorizer;
+class LargeRequests;
 class WatchHub;
 
 // What all handlers need.
@@ -30,6 +31,7 @@ struct Env {
   const ServerOptions& options;
   WatchHub& watches;
   Authorizer& authorizer;
+  LargeRequests& large_requests;
   std::string token_key;  // signs service account tokens
 };
 
@@ -77,6 +79,9 @@ void send_success(Call& call, int code, const Json& details);
 // Runs `step` now and, until it returns false, again in each of the next turns of this request's flow, so that one long
 // request does not delay those of others. An exception fails the request.
 void run_in_turns(const CallPtr& call, std::function<bool()> step);
+// The same for what keeps much of the store meanwhile: `begin` reads it, when no other such request of the namespace is
+// on its way, and returns the step, or none if it has answered.
+void run_alone_in_turns(const Env& env, const CallPtr& call, std::function<std::function<bool()>()> begin);
 
 // JSON text of a stored object in a version, with or without kind and apiVersion.
 std::string object_text(const Kind& kind, const GroupVersion& gv, const StoredObject& object, bool with_type);

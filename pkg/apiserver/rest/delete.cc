@@ -227,34 +227,57 @@ void handle_delete(const Env& env, const CallPtr& call) {
   send_object(env, *call, 200, result->object);
 }
 
+namespace {
+
+// A collection on its way: one object is deleted in a turn, so that others do not wait for all of them.
+class CollectionDeletion {
+ public:
+  CollectionDeletion(const Env& env, CallPtr call, DeleteRequest options)
+      : env_(env), call_(std::move(call)), options_(std::move(options)) {}
+
+  void read(const ListOptions& list) {
+    revision_ = env_.store.revision();
+    for_each_in_scope(*call_, env_.store.objects(call_->table()), [&](const std::string& key, const StoredPtr& o) {
+      if (list_matches(*call_, list, key, *o)) objects_.push_back(o);
+      return true;
+    });
+  }
+
+  bool go_on() {
+    if (answer_) return answer_();
+    if (next_ == objects_.size()) {
+      call_->form.shape = OutputShape::kObject;
+      answer_ = steps_to_answer(env_, call_, std::move(objects_), revision_);
+      return true;
+    }
+    const auto document = objects_[next_++]->document();
+    auto result = delete_object(env_, *call_, document->at("metadata").value("name", ""), options_);
+    if (result || result.error().code == 404) return true;
+    send_status(*call_, result.error());
+    return false;
+  }
+
+ private:
+  Env env_;
+  CallPtr call_;
+  DeleteRequest options_;
+  std::vector<StoredPtr> objects_;  // as they were
+  uint64_t revision_ = 0;
+  size_t next_ = 0;
+  std::function<bool()> answer_;
+};
+
+}  // namespace
+
 void handle_delete_collection(const Env& env, const CallPtr& call) {
   auto list = parse_list_options(*call);
   if (!list) return send_status(*call, list.error());
   auto options = parse_delete_request(*call);
   if (!options) return send_status(*call, options.error());
-  struct Progress {
-    std::vector<StoredPtr> objects;  // as they were
-    uint64_t revision = 0;
-    size_t next = 0;
-  };
-  const auto progress = std::make_shared<Progress>();
-  progress->revision = env.store.revision();
-  for_each_in_scope(*call, env.store.objects(call->table()), [&](const std::string& key, const StoredPtr& o) {
-    if (list_matches(*call, *list, key, *o)) progress->objects.push_back(o);
-    return true;
-  });
-  // One object in a turn: what others ask for meanwhile does not wait for all of them.
-  run_in_turns(call, [env, call, options = std::move(*options), progress] {
-    if (progress->next == progress->objects.size()) {
-      call->form.shape = OutputShape::kObject;
-      answer_objects(env, call, std::move(progress->objects), progress->revision);
-      return false;
-    }
-    const auto document = progress->objects[progress->next++]->document();
-    auto result = delete_object(env, *call, document->at("metadata").value("name", ""), options);
-    if (result || result.error().code == 404) return true;
-    send_status(*call, result.error());
-    return false;
+  run_alone_in_turns(env, call, [env, call, list = std::move(*list), options = std::move(*options)] {
+    const auto deletion = std::make_shared<CollectionDeletion>(env, call, options);
+    deletion->read(list);
+    return std::function<bool()>([deletion] { return deletion->go_on(); });
   });
 }
 

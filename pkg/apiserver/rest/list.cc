@@ -10,6 +10,8 @@ namespace dra::apiserver {
 
 namespace {
 
+constexpr size_t kLarge = size_t{256} << 10;  // a collection in bytes
+
 // The objects of a list and what its metadata says of the others.
 struct Page {
   std::vector<StoredPtr> items;
@@ -127,21 +129,26 @@ class PageWriter {
  public:
   PageWriter(const Env& env, CallPtr call, Page page) : env_(env), call_(std::move(call)), page_(std::move(page)) {}
 
-  StatusOr<void> begin() {
+  // False: it could not be, and the answer says why.
+  bool begin() {
     const OutputForm& form = call_->form;
     partial_ = form.shape == OutputShape::kPartialObjectMetadata;
     if (partial_ && !form.partial_list) {
-      return fail_status(not_acceptable("you requested PartialObjectMetadata, but the requested object is a list (*" +
-                                        call_->kind->info().internal_type() + "List)"));
+      send_status(*call_, not_acceptable("you requested PartialObjectMetadata, but the requested object is a list (*" +
+                                         call_->kind->info().internal_type() + "List)"));
+      return false;
     }
     const Json metadata = list_metadata(page_);
     if (form.shape == OutputShape::kTable) {
       auto table = make_table(env_, table_request(true), {});
-      if (!table) return fail_status(table.error());
+      if (!table) {
+        send_status(*call_, table.error());
+        return false;
+      }
       (*table)["metadata"] = metadata;
       text_ = compact_text(*table);
       text_.resize(text_.size() - std::string_view("]}").size());  // of "rows", the last member
-      return {};
+      return true;
     }
     item_kind_ = partial_ ? "PartialObjectMetadata" : call_->kind->info().kind;
     api_version_ = partial_ ? "meta.k8s.io/" + form.shape_version : call_->gv().text();
@@ -153,7 +160,7 @@ class PageWriter {
       text_ = R"({"kind":")" + item_kind_ + R"(List","apiVersion":")" + api_version_ + R"(","metadata":)" +
               compact_text(metadata) + R"(,"items":[)";
     }
-    return {};
+    return true;
   }
 
   // Encodes some of the objects; false: the answer is sent.
@@ -176,9 +183,7 @@ class PageWriter {
   }
 
   void add(const StoredPtr& object) {
-    const auto partial = [&] {
-      return partial_object(object->document()->at("metadata"), call_->form.shape_version);
-    };
+    const auto partial = [&] { return partial_object(object->document()->at("metadata"), call_->form.shape_version); };
     if (protobuf_) {
       protobuf_->add(*type_, partial_ ? partial() : object_document(*call_->kind, call_->gv(), *object));
       return;
@@ -213,29 +218,61 @@ class PageWriter {
   size_t at_ = 0;
 };
 
-void write_page(const Env& env, const CallPtr& call, Page page) {
-  const auto writer = std::make_shared<PageWriter>(env, call, std::move(page));
-  if (auto ok = writer->begin(); !ok) return send_status(*call, ok.error());
-  run_in_turns(call, [writer] { return writer->write(); });
+// Reads, selects and encodes a list.
+class ListAnswer {
+ public:
+  ListAnswer(const Env& env, CallPtr call, const ListOptions& options)
+      : env_(env), call_(std::move(call)), reader_(call_, options) {}
+
+  bool begin() {
+    auto ok = reader_.read(env_);
+    if (!ok) send_status(*call_, ok.error());
+    return ok.has_value();
+  }
+  bool go_on() {
+    if (writer_) return writer_->write();
+    if (reader_.select()) return true;
+    writer_.emplace(env_, call_, reader_.take_page());
+    return writer_->begin();
+  }
+
+ private:
+  Env env_;
+  CallPtr call_;
+  PageReader reader_;
+  std::optional<PageWriter> writer_;
+};
+
+// Of the collection, whatever is selected.
+bool is_large(const Env& env, const Call& call) {
+  size_t bytes = 0;
+  for_each_in_scope(call, env.store.objects(call.table()), [&](const std::string&, const StoredPtr& object) {
+    bytes += object->text().size();
+    return bytes <= kLarge;
+  });
+  return bytes > kLarge;
 }
 
 }  // namespace
 
 void answer_list(const Env& env, const CallPtr& call, const ListOptions& options) {
-  const auto reader = std::make_shared<PageReader>(call, options);
-  if (auto ok = reader->read(env); !ok) return send_status(*call, ok.error());
-  run_in_turns(call, [env, call, reader] {
-    const bool more = reader->select();
-    if (!more) write_page(env, call, reader->take_page());
-    return more;
-  });
+  const auto begin = [env, call, options]() -> std::function<bool()> {
+    const auto answer = std::make_shared<ListAnswer>(env, call, options);
+    if (!answer->begin()) return nullptr;
+    return [answer] { return answer->go_on(); };
+  };
+  if (is_large(env, *call)) return run_alone_in_turns(env, call, begin);
+  if (auto step = begin()) run_in_turns(call, std::move(step));
 }
 
-void answer_objects(const Env& env, const CallPtr& call, std::vector<StoredPtr> objects, uint64_t revision) {
+std::function<bool()> steps_to_answer(const Env& env, const CallPtr& call, std::vector<StoredPtr> objects,
+                                      uint64_t revision) {
   Page page;
   page.items = std::move(objects);
   page.revision = revision;
-  write_page(env, call, std::move(page));
+  const auto writer = std::make_shared<PageWriter>(env, call, std::move(page));
+  if (!writer->begin()) return [] { return false; };
+  return [writer] { return writer->write(); };
 }
 
 }  // namespace dra::apiserver

@@ -4,7 +4,7 @@
 // request's flow, because the objects of one namespace may have hundreds of megabytes.
 #pragma once
 
-#include <memory>
+#include <functional>
 #include <vector>
 
 #include "pkg/apiserver/rest/call.h"
@@ -14,7 +14,8 @@ namespace dra::apiserver {
 
 // Answers with the list that the options describe.
 void answer_list(const Env& env, const CallPtr& call, const ListOptions& options);
-// Answers with these objects, in the form the call asks for, as of a revision.
-void answer_objects(const Env& env, const CallPtr& call, std::vector<StoredPtr> objects, uint64_t revision);
+// The step of run_in_turns() that answers with these objects, in the form the call asks for, as of a revision.
+std::function<bool()> steps_to_answer(const Env& env, const CallPtr& call, std::vector<StoredPtr> objects,
+                                      uint64_t revision);
 
 }  // namespace dra::apiserver
