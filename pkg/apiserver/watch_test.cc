@@ -251,7 +251,8 @@ TEST_F(WatchTest, SelectorsAreAppliedInPortions) {
   const auto last = [&] { return std::to_string(server_->store().revision()); };
   const std::string before = last();
   for (int i = 0; i < 8; ++i)
-    ask("PATCH", std::string(kMaps) + "/m" + std::to_string(i), {{"metadata", {{"labels", {{"i", std::to_string(i)}}}}}});
+    ask("PATCH", std::string(kMaps) + "/m" + std::to_string(i),
+        {{"metadata", {{"labels", {{"i", std::to_string(i)}}}}}});
   const auto count_reads = [&](Peer& peer) {
     size_t reads = 0;
     while (read(peer)) ++reads;

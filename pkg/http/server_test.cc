@@ -213,9 +213,8 @@ TEST_F(HttpServerTest, AnAnswerThatTakesTurnsLetsOthersThrough) {
       return responder->send({});
     }
     server_->in_turn([&] { worked = true; }, "work");
-    client = std::thread([&] {
-      other = exchange(server_->port(), "GET /other HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
-    });
+    client = std::thread(
+        [&] { other = exchange(server_->port(), "GET /other HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n"); });
     step(responder);
   });
   EXPECT_TRUE(ask("GET /long HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n").starts_with("HTTP/1.1 200 "));
