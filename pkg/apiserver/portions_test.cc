@@ -177,6 +177,20 @@ TEST_F(PortionsTest, LargeRequestsOfANamespaceComeOneAfterTheOther) {
   for (const auto& answer : waiting) EXPECT_EQ(items(*answer), 0U);
 }
 
+// The collection is small by now, but what was deleted is kept for such lists.
+TEST_F(PortionsTest, ListsOfAnEarlierStateComeOneAfterTheOther) {
+  for (int i = 0; i < 10; ++i) make_map("m" + std::to_string(i), 50'000);
+  const Json page = Json::parse(done("GET", std::string(kMaps) + "?limit=1").body);
+  const std::string rest = std::string(kMaps) + "?continue=" + page["metadata"]["continue"].get<std::string>();
+  ASSERT_EQ(done("DELETE", kMaps).status, 200);
+  const auto first = begin("GET", rest);
+  const auto second = begin("GET", rest);
+  EXPECT_EQ(turns_.size(), 1U);
+  run(turns_);
+  EXPECT_EQ(items(*first), 9U);
+  EXPECT_EQ(items(*second), 9U);
+}
+
 TEST_F(PortionsTest, WhoGoesAwayLetsTheNextBegin) {
   for (int i = 0; i < 10; ++i) make_map("m" + std::to_string(i), 50'000);
   begin("GET", kMaps);

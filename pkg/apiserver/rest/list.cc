@@ -243,8 +243,9 @@ class ListAnswer {
   std::optional<PageWriter> writer_;
 };
 
-// Of the collection, whatever is selected.
-bool is_large(const Env& env, const Call& call) {
+// Of the collection, whatever is selected. An earlier state of it may be larger than what is stored now.
+bool is_large(const Env& env, const Call& call, const ListOptions& options) {
+  if (!options.continue_token.empty() || options.match == "Exact") return true;
   size_t bytes = 0;
   for_each_in_scope(call, env.store.objects(call.table()), [&](const std::string&, const StoredPtr& object) {
     bytes += object->text().size();
@@ -261,7 +262,7 @@ void answer_list(const Env& env, const CallPtr& call, const ListOptions& options
     if (!answer->begin()) return nullptr;
     return [answer] { return answer->go_on(); };
   };
-  if (is_large(env, *call)) return run_alone_in_turns(env, call, begin);
+  if (is_large(env, *call, options)) return run_alone_in_turns(env, call, begin);
   if (auto step = begin()) run_in_turns(call, std::move(step));
 }
 
