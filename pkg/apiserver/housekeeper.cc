@@ -55,7 +55,7 @@ struct Housekeeper::State : std::enable_shared_from_this<Housekeeper::State> {
   std::map<std::string, Dependents> dependents;  // by owner uid
   std::set<std::string> live;                    // uids of all objects
   std::set<std::string> waiting;                 // those of them that wait for the deletion of their dependents
-  std::set<std::string> told;                    // those of them whose dependents have all been looked at since
+  std::set<std::string> told;                    // those of them whose dependents are looked at: once is enough
   std::set<std::string> orphaning;               // those whose dependents are being orphaned
   std::set<std::string> ending;                  // namespaces being deleted
   std::set<std::string> emptying;                // those of them whose objects are being deleted, one by one

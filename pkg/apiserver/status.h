@@ -74,7 +74,7 @@ Status not_acceptable(std::string_view message);
 // 500 without a reason: upstream's answer if a plain Go error escapes.
 Status plain_error(std::string_view message);
 // 500 for a bug of this package.
-Status internal_error(std::string_view what);
+Status internal_error(std::string_view what = "a step of this request failed, the server's log says why");
 
 // The document: {"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure",...}.
 Json to_json(const Status& status);

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Hundreds of watches of the embedded API server while others create, patch and delete big objects: first clients that read nothing, or one byte a
-second, then some that read all the time, but little at once. The server's memory grows by 64 MiB at most over what the same writes take without them, probes and an ordinary client's writes and watch
-are served as usual, a new watch finds a place, and everything is freed once the attackers are gone.
+second, then some that read all the time, but little at once. The server's memory grows by 64 MiB at most over what the same writes take without them,
+probes and an ordinary client's writes and watch are served in time, a new watch finds a place, and everything is freed once the attackers are gone.
 
   slow_watches_test.py PROGRAMS_FOLDER [--long]
 

@@ -163,8 +163,7 @@ namespace {
 
 void go_on(const CallPtr& call, const std::shared_ptr<std::function<bool()>>& step) {
   for (bool more = true; more;) {
-    if (!run_guarded("a request in portions", [&] { more = (*step)(); }))
-      return send_status(*call, internal_error("see the log"));
+    if (!run_guarded("a request in portions", [&] { more = (*step)(); })) return send_status(*call, internal_error());
     if (more && call->responder->in_turn([call, step] { go_on(call, step); })) return;
   }
 }
@@ -181,7 +180,9 @@ void run_alone_in_turns(const Env& env, const CallPtr& call, std::function<std::
         if (auto step = begin()) run_in_turns(call, [ticket, step = std::move(step)] { return step(); });
       });
   if (!enters)
-    send_status(*call, too_many_requests("too many large requests of this namespace wait, please try again later"));
+    send_status(*call,
+                too_many_requests("too many lists and deletions of whole collections wait for namespace " +
+                                  quote(flow_of(call->request.target)) + ", send fewer at a time and try again later"));
 }
 
 void convert_document(const Kind& kind, Json& document, const GroupVersion& from, const GroupVersion& to) {

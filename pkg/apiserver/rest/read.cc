@@ -44,7 +44,7 @@ void when_reached(const Env& env, const CallPtr& call, uint64_t revision, std::f
     if (revision > env.store.revision() && waited < kFutureWait && !own_over) {
       *timer = env.reactor.after(kFuturePoll, [call, step] {
         if (run_guarded("a request that waited for a revision", [&] { (*step)(); })) return;
-        send_status(*call, internal_error("see the log"));
+        send_status(*call, internal_error());
         *step = nullptr;
       });
       return;

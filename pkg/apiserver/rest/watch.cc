@@ -18,8 +18,8 @@ constexpr std::chrono::seconds kShortestWithLastBookmark{10};
 constexpr int64_t kMaxTimeoutSeconds = 24 * 3600;
 
 // What a client has not read is not kept for it: a watch goes on in the store, where it stopped, when its client has
-// read most of what was written (Responder::when_accepted), a portion at a time. So a watch holds one
-// portion, a few records and one object, however much changes and however large the initial state is.
+// read most of what was written (Responder::when_accepted), a portion at a time. So a watch holds one portion, a few
+// records and one object, however much changes and however large the initial state is.
 constexpr size_t kPortion = 200;  // objects or changes
 // Written within the write that changes an object: to a watch with less than this unread, and to all watches together.
 constexpr size_t kUnreadBytes = size_t{64} << 10;
