@@ -1,7 +1,7 @@
 # Short names for everyday commands. `make help` lists them.
 BUILD := build/release
 JOBS ?= $(shell nproc)
-# Options for CMake, for instance CONFIGURE=-DDRA_PCH=ON if the compiler's cache is empty.
+# Options for CMake, for instance CONFIGURE=-DDRA_WERROR=OFF.
 CONFIGURE ?=
 
 # $(call checked_ctest,PRESET,FOLDER[,OPTIONS]): skipped tests must be listed, with a reason that is true.
@@ -12,7 +12,7 @@ checked_ctest = rm -rf $(2) && GTEST_OUTPUT=json:$(abspath $(2))/gtest/ ctest --
 SANITIZED ?= export DRA_ARBITRATION_STEPS=25000 DRA_COUNTER_EXAMPLES=1 DRA_PERMISSION_STEP=8 DRA_BURST_PODS=300 DRA_WAITING_PODS=300;
 
 .DEFAULT_GOAL := help
-.PHONY: help deps build demo test image dist asan tsan check-bench check-deep lint format bench clean
+.PHONY: help deps build demo unit test check real image dist asan tsan check-bench check-deep lint format bench clean
 
 help: ## show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -26,13 +26,29 @@ $(BUILD)/build.ninja: CMakeLists.txt CMakePresets.json
 build: deps $(BUILD)/build.ninja ## build everything, optimised
 	@cmake --build $(BUILD) -j $(JOBS)
 
-demo: deps $(BUILD)/build.ninja ## run the whole system on this machine: API server, GPU fleet, controller manager, workloads
-	@cmake --build $(BUILD) -j $(JOBS) --target dra-sandbox
-	@scripts/demo $(BUILD)/bin
+build/quick/build.ninja: CMakeLists.txt CMakePresets.json
+	@cmake --preset quick $(CONFIGURE)
+
+demo: deps build/quick/build.ninja ## run the whole system on this machine: API server, GPU fleet, controller manager, workloads
+	@cmake --build build/quick -j $(JOBS) --target dra-sandbox
+	@scripts/demo build/quick/bin
+
+unit: deps ## one package's tests, not optimised: make unit T=queue [F=Suite.Test]; without T: which tests the changed files need
+	@scripts/unit "$(T)" "$(F)"
 
 test: build ## build and run every test
 	@scripts/fetch-test-tools
 	@$(call checked_ctest,release,$(BUILD)/tests)
+
+check: deps $(BUILD)/build.ninja ## what `.ci/run` runs beside `make asan`: all tests but those that sanitizers run whole
+	@cmake --build $(BUILD) -j $(JOBS) --target push_tests
+	@scripts/fetch-test-tools
+	@$(call checked_ctest,release,$(BUILD)/tests,-L push)
+
+real: deps $(BUILD)/build.ninja ## every test that needs a real control plane ($$KUBEBUILDER_ASSETS); LONG=1: the integration programs on it, too (an hour)
+	@cmake --build $(BUILD) -j $(JOBS) --target push_tests --target $(if $(LONG),unit_tests,integration_real_test)
+	@scripts/fetch-test-tools
+	@scripts/real $(BUILD) $(if $(LONG),--long)
 
 image: deps ## an OCI image archive of the hardened manager, from scratch: no base image, no other tools
 	@cmake --preset hardened
@@ -48,7 +64,6 @@ dist: deps ## an archive with the programs for a workstation: dra-sandbox, kubec
 	@scripts/build-dist build/hardened/bin $(BUILD)/dra-controller-manager-dist.tar.gz
 
 asan: deps ## build and run the unit tests with AddressSanitizer and UndefinedBehaviorSanitizer
-	@scripts/install-deps clang libclang-rt-14-dev
 	@cmake --preset asan $(CONFIGURE)
 	@cmake --build build/asan -j $(JOBS) --target unit_tests
 	@$(SANITIZED) $(call checked_ctest,asan,build/asan/tests,-L unit)
@@ -63,7 +78,7 @@ check-bench: deps $(BUILD)/build.ninja ## benchmarks with a bar: fails when one 
 	@$(BUILD)/bin/inventory_bench --cpu-time
 	@$(BUILD)/bin/mig_bench
 
-check-deep: ## long checks: sanitizers with all steps, five minutes of each fuzz target, the long hostile suite, check-bench, clang-tidy; needs clang
+check-deep: ## long checks: sanitizers with all steps, five minutes of each fuzz target, the long hostile suite, check-bench, clang-tidy
 	@$(MAKE) --no-print-directory asan tsan SANITIZED=
 	@scripts/fuzz 300
 	@cmake --preset release && cmake --build $(BUILD) -j $(JOBS) --target dra-controller-manager --target dra-sandbox
@@ -87,7 +102,8 @@ lint: deps ## formatting, dependencies, names in docs and comments, unity builds
 format: ## reformat every C++ file
 	@git ls-files '*.cc' '*.h' | xargs -r clang-format -i
 
-bench: build ## run the benchmarks (minutes)
+bench: deps $(BUILD)/build.ninja ## build and run the benchmarks (minutes)
+	@cmake --build $(BUILD) -j $(JOBS) --target benches --target dra-controller-manager --target dra-sandbox
 	@scripts/bench $(BUILD)/bin
 
 clean: ## remove what was built

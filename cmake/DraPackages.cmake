@@ -1,10 +1,51 @@
-# dra_package(NAME [DEPS packages...] [LIBS libraries...] [TEST_DEPS packages...] [HOT])
+# dra_batches(VARIABLE NAME files...): the files themselves, or with DRA_UNITY files that include twelve of them each. CMake's own unity builds
+# write absolute paths into these files; relative ones let the compiler's cache find what another folder compiled.
+function(dra_batches variable name)
+  if(NOT DRA_UNITY)
+    set(${variable} "${ARGN}" PARENT_SCOPE)
+    return()
+  endif()
+  set(batches)
+  set(text)
+  set(count 0)
+  foreach(file IN LISTS ARGN)
+    cmake_path(ABSOLUTE_PATH file BASE_DIRECTORY "${CMAKE_CURRENT_SOURCE_DIR}" NORMALIZE)
+    cmake_path(RELATIVE_PATH file BASE_DIRECTORY "${CMAKE_SOURCE_DIR}")
+    string(APPEND text "#include \"${file}\"\n")
+    math(EXPR count "${count} + 1")
+    if(count EQUAL 12)
+      list(LENGTH batches number)
+      dra_batch("${name}_${number}" "${text}")
+      list(APPEND batches "${CMAKE_CURRENT_BINARY_DIR}/batches/${name}_${number}.cc")
+      set(text)
+      set(count 0)
+    endif()
+  endforeach()
+  if(count)
+    list(LENGTH batches number)
+    dra_batch("${name}_${number}" "${text}")
+    list(APPEND batches "${CMAKE_CURRENT_BINARY_DIR}/batches/${name}_${number}.cc")
+  endif()
+  set(${variable} "${batches}" PARENT_SCOPE)
+endfunction()
+
+# Writes one batch, unless it is there already with this text: then nothing is compiled anew.
+function(dra_batch name text)
+  file(CONFIGURE OUTPUT "batches/${name}.cc" CONTENT "${text}" @ONLY)
+endfunction()
+
+# What `ctest -L unit` and `ctest -L push` run, and the benchmarks.
+add_custom_target(unit_tests)
+add_custom_target(push_tests)
+add_custom_target(benches)
+
+# dra_package(NAME [DEPS packages...] [LIBS libraries...] [TEST_DEPS packages...] [HOT] [OPTIMISED_TOO])
 #
 # Builds library dra_NAME from all .cc files in this folder and below, except *_test.cc, *_fuzz.cc and *_bench.cc, and from *_test.cc files,
 # if any, one test program NAME_test that ctest runs. DEPS are packages by name, LIBS are targets of other projects. HOT: tests search in this
-# package for long, so that sanitizer builds optimise it; the others take a quarter of the time to compile.
+# package for long, so that sanitizer builds optimise it; the others take a quarter of the time to compile. OPTIMISED_TOO: see dra_test.
 function(dra_package name)
-  cmake_parse_arguments(ARG "HOT" "" "DEPS;LIBS;TEST_DEPS;TEST_LIBS" ${ARGN})
+  cmake_parse_arguments(ARG "HOT;OPTIMISED_TOO" "" "DEPS;LIBS;TEST_DEPS;TEST_LIBS" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cc")
   set(tests ${sources})
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")
@@ -12,6 +53,7 @@ function(dra_package name)
   list(TRANSFORM ARG_DEPS PREPEND dra_)
   list(TRANSFORM ARG_TEST_DEPS PREPEND dra_)
   if(sources)
+    dra_batches(sources dra_${name} ${sources})
     add_library(dra_${name} STATIC ${sources})
     target_include_directories(dra_${name} PUBLIC "${CMAKE_SOURCE_DIR}")
     target_link_libraries(dra_${name} PUBLIC ${ARG_DEPS} tl::expected PRIVATE ${ARG_LIBS})
@@ -24,7 +66,11 @@ function(dra_package name)
     target_link_libraries(dra_${name} INTERFACE ${ARG_DEPS} tl::expected)
   endif()
   if(tests)
-    dra_test(${name}_test SOURCES ${tests} DEPS_RAW dra_${name} ${ARG_TEST_DEPS} LIBS ${ARG_LIBS} ${ARG_TEST_LIBS})
+    set(flags)
+    if(ARG_OPTIMISED_TOO)
+      set(flags OPTIMISED_TOO)
+    endif()
+    dra_test(${name}_test SOURCES ${tests} DEPS_RAW dra_${name} ${ARG_TEST_DEPS} LIBS ${ARG_LIBS} ${ARG_TEST_LIBS} ${flags})
   endif()
 endfunction()
 
@@ -35,16 +81,15 @@ function(dra_compile_fast_with_sanitizers target)
   endif()
 endfunction()
 
-# dra_test(NAME SOURCES files... [DEPS packages...] [LIBS libraries...] [LABEL label] [UNOPTIMISED]): one GoogleTest program, run by ctest from
-# the source root. The default label is "unit"; sanitizer builds run the unit tests. UNOPTIMISED: for code that takes long
-# to optimise and does its work in libraries.
+# dra_test(NAME SOURCES files... [DEPS packages...] [LIBS libraries...] [UNOPTIMISED] [OPTIMISED_TOO]): one GoogleTest program with label "unit",
+# run by ctest from the source root. UNOPTIMISED: for code that takes long to optimise and does its work in libraries.
+# `.ci/run` compiles and runs unit tests once, with sanitizers, and those with OPTIMISED_TOO a second time in the release build: their subject
+# is speed, or they take fewer steps with sanitizers (SANITIZED in the Makefile).
 function(dra_test name)
-  cmake_parse_arguments(ARG "UNOPTIMISED" "LABEL" "SOURCES;DEPS;DEPS_RAW;LIBS" ${ARGN})
-  if(NOT ARG_LABEL)
-    set(ARG_LABEL unit)
-  endif()
+  cmake_parse_arguments(ARG "UNOPTIMISED;OPTIMISED_TOO" "" "SOURCES;DEPS;DEPS_RAW;LIBS" ${ARGN})
   list(TRANSFORM ARG_DEPS PREPEND dra_)
-  add_executable(${name} ${ARG_SOURCES})
+  dra_batches(sources ${name} ${ARG_SOURCES})
+  add_executable(${name} ${sources})
   target_include_directories(${name} PRIVATE "${CMAKE_SOURCE_DIR}")
   target_link_libraries(${name} PRIVATE ${ARG_DEPS} ${ARG_DEPS_RAW} ${ARG_LIBS} tl::expected GTest::gmock GTest::gtest_main)
   # Test code is compiled with less optimisation, because it takes much of a clean build's time.
@@ -54,44 +99,28 @@ function(dra_test name)
     set(optimisation -O1)
   endif()
   target_compile_options(${name} PRIVATE ${optimisation})
-  if(DRA_PCH)
-    dra_precompiled_headers(${name} ${optimisation})
-  endif()
-  # `--target unit_tests` builds exactly the tests of `ctest -L unit`.
-  if(ARG_LABEL STREQUAL "unit")
-    if(NOT TARGET unit_tests)
-      add_custom_target(unit_tests)
-    endif()
-    add_dependencies(unit_tests ${name})
+  set(labels unit)
+  add_dependencies(unit_tests ${name})
+  if(ARG_OPTIMISED_TOO)
+    list(APPEND labels push)
+    add_dependencies(push_tests ${name})
   endif()
   add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY "${CMAKE_SOURCE_DIR}")
   set(timeout 900)
   if(DRA_SANITIZE)
     set(timeout 1800)
   endif()
-  set_tests_properties(${name} PROPERTIES TIMEOUT ${timeout} LABELS ${ARG_LABEL})
+  set_tests_properties(${name} PROPERTIES TIMEOUT ${timeout} LABELS "${labels}")
 endfunction()
 
-# Gives a test the precompiled headers of the first test with this optimisation, because they need equal flags. If other flags differ,
-# g++ reads the headers themselves, and clang refuses.
-function(dra_precompiled_headers name optimisation)
-  set_target_properties(${name} PROPERTIES PCH_WARN_INVALID OFF)
-  get_property(owner GLOBAL PROPERTY dra_pch${optimisation})
-  if(owner)
-    target_precompile_headers(${name} REUSE_FROM ${owner})
-  else()
-    target_precompile_headers(${name} PRIVATE <gmock/gmock.h> <gtest/gtest.h> <nlohmann/json.hpp> <algorithm> <chrono> <deque> <functional> <map> <memory>
-                              <optional> <set> <string> <string_view> <tl/expected.hpp> <unordered_map> <utility> <variant> <vector>)
-    set_property(GLOBAL PROPERTY dra_pch${optimisation} ${name})
-  endif()
-endfunction()
-
-# dra_program(NAME SOURCES files... [DEPS packages...] [LIBS libraries...] [SERVER]): SERVER programs run for months; their memory is
-# jemalloc's (docs/decisions/libraries.md), except with sanitizers, which bring their own.
+# dra_program(NAME SOURCES files... [DEPS packages...] [LIBS libraries...] [SERVER] [BENCH]): BENCH programs are built by `--target benches`
+# only, the others by `--target push_tests`, too. SERVER programs run for months; their memory is jemalloc's (docs/decisions/libraries.md), except
+# with sanitizers, which bring their own.
 function(dra_program name)
-  cmake_parse_arguments(ARG "SERVER" "" "SOURCES;DEPS;LIBS" ${ARGN})
+  cmake_parse_arguments(ARG "SERVER;BENCH" "" "SOURCES;DEPS;LIBS" ${ARGN})
   list(TRANSFORM ARG_DEPS PREPEND dra_)
-  add_executable(${name} ${ARG_SOURCES})
+  dra_batches(sources ${name} ${ARG_SOURCES})
+  add_executable(${name} ${sources})
   target_include_directories(${name} PRIVATE "${CMAKE_SOURCE_DIR}")
   target_link_libraries(${name} PRIVATE ${ARG_DEPS} ${ARG_LIBS} tl::expected)
   if(ARG_SERVER AND NOT DRA_SANITIZE)
@@ -99,4 +128,10 @@ function(dra_program name)
     target_link_libraries(${name} PRIVATE PkgConfig::JEMALLOC)
   endif()
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bin")
+  if(ARG_BENCH)
+    set_target_properties(${name} PROPERTIES EXCLUDE_FROM_ALL ON)
+    add_dependencies(benches ${name})
+  else()
+    add_dependencies(push_tests ${name})
+  endif()
 endfunction()

@@ -1,10 +1,9 @@
 #include "pkg/reconcile/writes.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "pkg/api/encode.h"
-#include "pkg/base/check.h"
+#include "pkg/base/json_text.h"
 #include "pkg/reconcile/leaving.h"
 #include "pkg/reconcile/pod_claims.h"
 #include "pkg/reconcile/view.h"
@@ -13,103 +12,113 @@ namespace dra::reconcile {
 
 namespace {
 
-using Json = nlohmann::json;
-
-// dump() that never throws: names come from an API server, but a byte that is not UTF-8 must not end the process.
-void append_scalar(std::string& out, const Json& json) {
-  out += json.dump(-1, ' ', false, Json::error_handler_t::replace);
+// The members "resourceVersion" and "uid" of metadata: preconditions.
+void write_preconditions(JsonText& out, const api::ObjectMeta& metadata) {
+  out.member("resourceVersion", metadata.resource_version);
+  out.member("uid", metadata.uid);
 }
 
-void append_text(std::string& out, const std::string& text) {
-  const bool plain =
-      std::all_of(text.begin(), text.end(), [](char c) { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; });
-  if (!plain) return append_scalar(out, Json(text));
-  out += '"';
-  out += text;
-  out += '"';
-}
-
-void append_json(std::string& out, const Json& json) {
-  if (json.is_string()) return append_text(out, json.get_ref<const std::string&>());
-  if (json.is_null()) return void(out += "null");
-  if (json.is_boolean()) return void(out += json.get<bool>() ? "true" : "false");
-  if (!json.is_structured()) return append_scalar(out, json);
-  out += json.is_object() ? '{' : '[';
-  const size_t begin = out.size();
-  for (auto member = json.begin(); member != json.end(); ++member) {
-    if (out.size() != begin) out += ',';
-    if (json.is_object()) {
-      append_text(out, member.key());
-      out += ':';
-    }
-    append_json(out, *member);
-  }
-  out += json.is_object() ? '}' : ']';
-}
-
-// The text of dump(), several times as fast: nearly all strings of a write are plain ASCII, which dump() decodes as
-// UTF-8 byte by byte.
-std::string dumped(const Json& json) {
-  std::string out;
-  out.reserve(1024);  // most writes
-  append_json(out, json);
-  return out;
-}
-
-Json preconditions(const api::ObjectMeta& metadata) {
-  return {{"uid", metadata.uid}, {"resourceVersion", metadata.resource_version}};
-}
-
-Write patch_of(const api::ResourceClaim& claim, std::string subresource, const Json& body, std::string purpose) {
+Write patch_of(const api::ResourceClaim& claim, std::string subresource, JsonText body, std::string purpose) {
   Write write;
   write.verb = Verb::kMergePatch;
   write.object = ref_of(claim);
   write.subresource = std::move(subresource);
   write.resource_version = claim.metadata.resource_version;
-  write.body = dumped(body);
+  write.body = std::move(body).text();
   write.purpose = std::move(purpose);
   return write;
 }
 
-constexpr std::string_view kRawParameters = "raw-parameters";
-
-// Puts the parameters where dumped() wrote `kRawParameters`, byte for byte as the server sent them, at any depth and
-// with numbers of any length (a tree of them would need a stack as deep as they are). `body` has no other
-// member "parameters" before the configuration: members are in alphabetical order.
-std::string with_parameters(std::string body, const std::vector<const std::string*>& parameters) {
-  const std::string place = "\"parameters\":\"" + std::string(kRawParameters) + "\"";
-  if (parameters.empty()) return body;
-  std::string out;
-  size_t copied = 0;
-  for (const std::string* text : parameters) {
-    const size_t at = body.find(place, copied);
-    DRA_CHECK(at != std::string::npos);
-    out.append(body, copied, at - copied).append("\"parameters\":").append(*text);
-    copied = at + place.size();
-  }
-  return out.append(body, copied);
+// {"metadata": the preconditions, MEMBER: {members}}
+template <class F>
+JsonText guarded_patch(const api::ObjectMeta& metadata, const char* member, F&& members) {
+  JsonText out;
+  out.object([&] {
+    out.object("metadata", [&] { write_preconditions(out, metadata); });
+    out.object(member, [&] { members(out); });
+  });
+  return out;
 }
 
-Json consumers_json(const std::vector<api::ResourceClaimConsumerReference>& consumers) {
-  if (consumers.empty()) return nullptr;
-  Json list = Json::array();
-  for (const api::ResourceClaimConsumerReference& consumer : consumers) list.push_back(api::to_json(consumer));
-  return list;
+void write_consumers(JsonText& out, const std::vector<api::ResourceClaimConsumerReference>& consumers) {
+  out.array([&] {
+    for (const api::ResourceClaimConsumerReference& consumer : consumers) api::write(out, consumer);
+  });
+}
+
+// In a merge patch null removes the member.
+void write_reserved_for(JsonText& out, const std::vector<api::ResourceClaimConsumerReference>& consumers) {
+  if (consumers.empty()) return out.null("reservedFor");
+  out.key("reservedFor");
+  write_consumers(out, consumers);
 }
 
 // Server-side apply to a pod's status, pinned to its uid: fields applied before and now left out are removed.
-Write apply_pod_status(const api::Pod& pod, std::string manager, std::string purpose, Json status) {
-  const api::ObjectMeta& metadata = pod.metadata;
+// `members` adds the members of the status.
+template <class F>
+Write apply_pod_status(const api::Pod& pod, std::string manager, std::string purpose, F&& members) {
+  JsonText out;
+  out.object([&] {
+    out.member("apiVersion", "v1");
+    out.member("kind", "Pod");
+    out.object("metadata", [&] {
+      out.member("name", pod.metadata.name);
+      out.member("namespace", pod.metadata.ns);
+      out.member("uid", pod.metadata.uid);
+    });
+    out.object("status", [&] { members(out); });
+  });
   Write write;
   write.verb = Verb::kApply;
   write.object = ref_of(pod);
   write.subresource = "status";
   write.field_manager = std::move(manager);
   write.purpose = std::move(purpose);
-  write.body = dumped({{"apiVersion", "v1"},
-                       {"kind", "Pod"},
-                       {"metadata", {{"name", metadata.name}, {"namespace", metadata.ns}, {"uid", metadata.uid}}},
-                       {"status", std::move(status)}});
+  write.body = std::move(out).text();
+  return write;
+}
+
+// The member "conditions" with this one alone; `generation`: of the object that was judged.
+void write_conditions(JsonText& out, const api::Condition& condition, const std::string& since,
+                      std::optional<int64_t> generation = std::nullopt) {
+  out.array("conditions", [&] {
+    out.object([&] {
+      out.member("lastTransitionTime", since);
+      out.member("message", condition.message);
+      if (generation) out.member("observedGeneration", *generation);
+      out.member("reason", condition.reason);
+      out.member("status", condition.status);
+      out.member("type", condition.type);
+    });
+  });
+}
+
+// The metadata of a claim that the pod owns.
+api::ObjectMeta made_for(const api::Pod& pod, std::string name) {
+  api::ObjectMeta metadata;
+  metadata.name = std::move(name);
+  metadata.ns = pod.metadata.ns;
+  metadata.owner_references = {
+      {.api_version = "v1", .kind = "Pod", .name = pod.metadata.name, .uid = pod.metadata.uid, .controller = true}};
+  return metadata;
+}
+
+// `spec` adds the member "spec".
+template <class F>
+Write create_claim(const api::ObjectMeta& metadata, std::string_view dra_api_version, std::string purpose, F&& spec) {
+  JsonText out;
+  out.object([&] {
+    out.member("apiVersion", dra_api_version);
+    out.member("kind", "ResourceClaim");
+    out.key("metadata");
+    api::write(out, metadata);
+    spec(out);
+  });
+  Write write;
+  write.verb = Verb::kCreate;
+  write.object = {Kind::kClaim, metadata.ns, metadata.name, ""};
+  write.purpose = std::move(purpose);
+  write.body = std::move(out).text();
   return write;
 }
 
@@ -121,51 +130,55 @@ Ref ref_of(Kind kind, const api::ObjectMeta& metadata) {
 
 Write write_reservations(const api::ResourceClaim& claim,
                          const std::vector<api::ResourceClaimConsumerReference>& consumers, std::string purpose) {
-  return patch_of(
-      claim, "status",
-      {{"metadata", preconditions(claim.metadata)}, {"status", {{"reservedFor", consumers_json(consumers)}}}},
-      std::move(purpose));
+  return patch_of(claim, "status",
+                  guarded_patch(claim.metadata, "status", [&](JsonText& out) { write_reserved_for(out, consumers); }),
+                  std::move(purpose));
 }
 
 Write write_deallocation(const api::ResourceClaim& claim, std::string purpose) {
-  return patch_of(
-      claim, "status",
-      {{"metadata", preconditions(claim.metadata)}, {"status", {{"allocation", nullptr}, {"reservedFor", nullptr}}}},
-      std::move(purpose));
+  return patch_of(claim, "status",
+                  guarded_patch(claim.metadata, "status",
+                                [](JsonText& out) {
+                                  out.null("allocation");
+                                  out.null("reservedFor");
+                                }),
+                  std::move(purpose));
 }
 
 namespace {
 
-// The allocation with the place of each parameters_json, which are put in later, in order.
-Json with_places(const api::AllocationResult& allocation, std::vector<const std::string*>& parameters) {
-  if (allocation.config.empty()) return api::to_json(allocation);
-  api::AllocationResult shallow = allocation;
-  for (size_t i = 0; i < allocation.config.size(); ++i) {
-    if (!allocation.config[i].opaque || allocation.config[i].opaque->parameters_json.empty()) continue;
-    parameters.push_back(&allocation.config[i].opaque->parameters_json);
-    shallow.config[i].opaque->parameters_json = Json(kRawParameters).dump();
-  }
-  return api::to_json(shallow);
+// One operation of a JSON patch; `rest` adds the members after "op".
+template <class F>
+void write_operation(JsonText& out, const char* op, const std::string& path, F&& rest) {
+  out.object([&] {
+    out.member("op", op);
+    out.member("path", path);
+    rest();
+  });
 }
 
-Json operation(const char* op, const std::string& path) {
-  return {{"op", op}, {"path", path}};
+void write_removal(JsonText& out, const std::string& path) {
+  write_operation(out, "remove", path, [] {});
 }
 
-Json addition(const std::string& path, Json value) {
-  Json out = operation("add", path);
-  out["value"] = std::move(value);
-  return out;
+void write_addition(JsonText& out, const std::string& path, std::string_view value) {
+  write_operation(out, "add", path, [&] { out.member("value", value); });
+}
+
+// Additions of uid and resourceVersion are preconditions as in a merge patch.
+void write_precondition_operations(JsonText& out, const api::ObjectMeta& metadata) {
+  write_addition(out, "/metadata/uid", metadata.uid);
+  write_addition(out, "/metadata/resourceVersion", metadata.resource_version);
 }
 
 // The operations by which the API server copies the parameters that were not kept from the claim's spec, byte for byte.
-void add_copies(const api::AllocationResult& allocation, Json& operations) {
+void write_copies(JsonText& out, const api::AllocationResult& allocation) {
   for (size_t i = 0; i < allocation.config.size(); ++i) {
     const auto& opaque = allocation.config[i].opaque;
     if (!opaque || opaque->at_entry < 0) continue;
-    Json copy = operation("copy", "/status/allocation/devices/config/" + std::to_string(i) + "/opaque/parameters");
-    copy["from"] = "/spec/devices/config/" + std::to_string(opaque->at_entry) + "/opaque/parameters";
-    operations.push_back(std::move(copy));
+    const std::string path = "/status/allocation/devices/config/" + std::to_string(i) + "/opaque/parameters";
+    const std::string from = "/spec/devices/config/" + std::to_string(opaque->at_entry) + "/opaque/parameters";
+    write_operation(out, "copy", path, [&] { out.member("from", from); });
   }
 }
 
@@ -174,40 +187,48 @@ bool has_copies(const api::AllocationResult& allocation) {
                      [](const auto& config) { return config.opaque && config.opaque->at_entry >= 0; });
 }
 
-// As a JSON patch: a merge patch cannot copy. Additions of uid and resourceVersion are preconditions as in a merge
-// patch.
-Json allocation_operations(const api::ResourceClaim& claim, const api::AllocationResult& allocation, Json value,
-                           Json consumers) {
-  Json out = Json::array({addition("/metadata/uid", claim.metadata.uid),
-                          addition("/metadata/resourceVersion", claim.metadata.resource_version),
-                          addition("/status/allocation", std::move(value))});
-  add_copies(allocation, out);
-  if (!consumers.is_null())
-    out.push_back(addition("/status/reservedFor", std::move(consumers)));
-  else if (!claim.status.reserved_for.empty())
-    out.push_back(operation("remove", "/status/reservedFor"));
+// As a JSON patch: a merge patch cannot copy.
+JsonText allocation_operations(const api::ResourceClaim& claim, const api::AllocationResult& allocation,
+                               const std::vector<api::ResourceClaimConsumerReference>& consumers) {
+  JsonText out;
+  out.array([&] {
+    write_precondition_operations(out, claim.metadata);
+    write_operation(out, "add", "/status/allocation", [&] {
+      out.key("value");
+      api::write(out, allocation);
+    });
+    write_copies(out, allocation);
+    if (!consumers.empty()) {
+      write_operation(out, "add", "/status/reservedFor", [&] {
+        out.key("value");
+        write_consumers(out, consumers);
+      });
+    } else if (!claim.status.reserved_for.empty()) {
+      write_removal(out, "/status/reservedFor");
+    }
+  });
   return out;
+}
+
+JsonText allocation_patch(const api::ResourceClaim& claim, const api::AllocationResult& allocation,
+                          const std::vector<api::ResourceClaimConsumerReference>& consumers) {
+  return guarded_patch(claim.metadata, "status", [&](JsonText& out) {
+    out.key("allocation");
+    api::write(out, allocation);
+    write_reserved_for(out, consumers);
+  });
 }
 
 }  // namespace
 
 Write write_allocation(const api::ResourceClaim& claim, const api::AllocationResult& allocation,
                        const std::vector<api::ResourceClaimConsumerReference>& consumers, std::string purpose) {
-  std::vector<const std::string*> parameters;
-  Json value = with_places(allocation, parameters);
-  Write write;
-  if (has_copies(allocation)) {
-    write =
-        patch_of(claim, "status", allocation_operations(claim, allocation, std::move(value), consumers_json(consumers)),
-                 std::move(purpose));
-    write.verb = Verb::kJsonPatch;
-  } else {
-    write = patch_of(claim, "status",
-                     {{"metadata", preconditions(claim.metadata)},
-                      {"status", {{"allocation", std::move(value)}, {"reservedFor", consumers_json(consumers)}}}},
-                     std::move(purpose));
-  }
-  write.body = with_parameters(std::move(write.body), parameters);
+  const bool copies = has_copies(allocation);
+  Write write = patch_of(
+      claim, "status",
+      copies ? allocation_operations(claim, allocation, consumers) : allocation_patch(claim, allocation, consumers),
+      std::move(purpose));
+  if (copies) write.verb = Verb::kJsonPatch;
   write.field_manager = kAllocationManager;
   write.assume = allocation;
   return write;
@@ -240,22 +261,22 @@ namespace {
 Write write_metadata_in_place(const api::ResourceClaim& claim, bool wants_ours,
                               const std::map<std::string, std::optional<std::string>>& annotations,
                               std::string purpose) {
-  Json out = Json::array({addition("/metadata/uid", claim.metadata.uid),
-                          addition("/metadata/resourceVersion", claim.metadata.resource_version)});
-  const bool has_ours = claim.metadata.has_finalizer(api::kDeleteProtectionFinalizer);
-  if (has_ours && !wants_ours)
-    out.push_back(operation("remove", "/metadata/finalizers/" + std::to_string(claim.finalizer_at)));
-  if (!has_ours && wants_ours)
-    out.push_back(addition("/metadata/finalizers/-", std::string(api::kDeleteProtectionFinalizer)));
-  for (const auto& [name, value] : annotations) {
-    std::string path = "/metadata/annotations/";
-    for (const char c : name) path += c == '~' ? "~0" : c == '/' ? "~1" : std::string(1, c);
-    if (value)
-      out.push_back(addition(path, *value));
-    else if (claim.metadata.annotations.contains(name))
-      out.push_back(operation("remove", path));
-  }
-  Write write = patch_of(claim, "", out, std::move(purpose));
+  JsonText out;
+  out.array([&] {
+    write_precondition_operations(out, claim.metadata);
+    const bool has_ours = claim.metadata.has_finalizer(api::kDeleteProtectionFinalizer);
+    if (has_ours && !wants_ours) write_removal(out, "/metadata/finalizers/" + std::to_string(claim.finalizer_at));
+    if (!has_ours && wants_ours) write_addition(out, "/metadata/finalizers/-", api::kDeleteProtectionFinalizer);
+    for (const auto& [name, value] : annotations) {
+      std::string path = "/metadata/annotations/";
+      for (const char c : name) path += c == '~' ? "~0" : c == '/' ? "~1" : std::string(1, c);
+      if (value)
+        write_addition(out, path, *value);
+      else if (claim.metadata.annotations.contains(name))
+        write_removal(out, path);
+    }
+  });
+  Write write = patch_of(claim, "", std::move(out), std::move(purpose));
   write.verb = Verb::kJsonPatch;
   return write;
 }
@@ -269,10 +290,24 @@ Write write_metadata(const api::ResourceClaim& claim, const std::vector<std::str
         std::find(finalizers.begin(), finalizers.end(), api::kDeleteProtectionFinalizer) != finalizers.end();
     return write_metadata_in_place(claim, wants_ours, annotations, std::move(purpose));
   }
-  Json metadata = preconditions(claim.metadata);
-  metadata["finalizers"] = finalizers.empty() ? Json(nullptr) : Json(finalizers);
-  for (const auto& [name, value] : annotations) metadata["annotations"][name] = value ? Json(*value) : Json(nullptr);
-  return patch_of(claim, "", {{"metadata", std::move(metadata)}}, std::move(purpose));
+  JsonText out;
+  out.object([&] {
+    out.object("metadata", [&] {
+      if (!annotations.empty()) {
+        out.object("annotations", [&] {
+          for (const auto& [name, value] : annotations) value ? out.member(name, *value) : out.null(name);
+        });
+      }
+      if (finalizers.empty())
+        out.null("finalizers");
+      else
+        out.array("finalizers", [&] {
+          for (const std::string& finalizer : finalizers) out.value(finalizer);
+        });
+      write_preconditions(out, claim.metadata);
+    });
+  });
+  return patch_of(claim, "", std::move(out), std::move(purpose));
 }
 
 Write write_delete(Kind kind, const api::ObjectMeta& metadata, std::string purpose) {
@@ -286,72 +321,75 @@ Write write_delete(Kind kind, const api::ObjectMeta& metadata, std::string purpo
 
 namespace {
 
-Json claim_statuses_json(const std::vector<api::PodResourceClaimStatus>& statuses) {
-  Json list = Json::array();
-  for (const api::PodResourceClaimStatus& status : statuses) {
-    Json entry{{"name", status.name}};
-    if (status.resource_claim_name) entry["resourceClaimName"] = *status.resource_claim_name;
-    list.push_back(std::move(entry));
-  }
-  return list;
+void write_statuses(JsonText& out, const std::vector<api::PodResourceClaimStatus>& statuses) {
+  out.array("resourceClaimStatuses", [&] {
+    for (const api::PodResourceClaimStatus& status : statuses) {
+      out.object([&] {
+        out.member("name", status.name);
+        if (status.resource_claim_name) out.member("resourceClaimName", *status.resource_claim_name);
+      });
+    }
+  });
 }
 
 }  // namespace
 
 Write write_claim_statuses(const api::Pod& pod, const std::vector<api::PodResourceClaimStatus>& statuses,
                            std::string purpose) {
-  return apply_pod_status(pod, "", std::move(purpose), {{"resourceClaimStatuses", claim_statuses_json(statuses)}});
+  return apply_pod_status(pod, "", std::move(purpose), [&](JsonText& out) { write_statuses(out, statuses); });
 }
 
 Write write_claim_statuses_and_node(const api::Pod& pod, const std::vector<api::PodResourceClaimStatus>& statuses,
                                     const std::optional<std::string>& nominate, std::string purpose) {
-  Json status{{"resourceClaimStatuses", claim_statuses_json(statuses)}};
-  if (nominate) status["nominatedNodeName"] = nominate->empty() ? Json(nullptr) : Json(*nominate);
   Write write;
   write.verb = Verb::kMergePatch;
   write.object = ref_of(pod);
   write.subresource = "status";
   write.resource_version = pod.metadata.resource_version;
   write.purpose = std::move(purpose);
-  write.body = dumped({{"metadata", preconditions(pod.metadata)}, {"status", std::move(status)}});
+  write.body = guarded_patch(pod.metadata, "status", [&](JsonText& out) {
+                 if (nominate)
+                   nominate->empty() ? out.null("nominatedNodeName") : out.member("nominatedNodeName", *nominate);
+                 write_statuses(out, statuses);
+               }).text();
   return write;
 }
 
 Write write_generated_claim(const api::Pod& pod, const std::string& entry,
                             const api::ResourceClaimTemplate& claim_template, const std::string& name,
                             std::string_view dra_api_version) {
-  Json metadata{{"name", name}, {"namespace", pod.metadata.ns}};
-  if (!claim_template.claim_labels.empty()) metadata["labels"] = claim_template.claim_labels;
-  api::StringMap annotations = claim_template.claim_annotations;  // a copy: the template belongs to the store
-  annotations[std::string(api::kPodClaimNameAnnotation)] = entry;
-  metadata["annotations"] = annotations;
-  metadata["ownerReferences"] = Json::array({{{"apiVersion", "v1"},
-                                              {"kind", "Pod"},
-                                              {"name", pod.metadata.name},
-                                              {"uid", pod.metadata.uid},
-                                              {"controller", true}}});
-  Write write;
-  write.verb = Verb::kCreate;
-  write.object = {Kind::kClaim, pod.metadata.ns, name, ""};
-  write.purpose = "create-claim";
-  // The spec is spliced in as the server sent it, so that fields unknown to this program are kept.
-  write.body = dumped({{"apiVersion", dra_api_version}, {"kind", "ResourceClaim"}, {"metadata", std::move(metadata)}});
-  write.body.pop_back();
-  write.body += ",\"spec\":" + (claim_template.spec_json.empty() ? "{}" : claim_template.spec_json) + "}";
-  return write;
+  api::ObjectMeta metadata = made_for(pod, name);
+  metadata.labels = claim_template.claim_labels;
+  metadata.annotations = claim_template.claim_annotations;
+  metadata.annotations[std::string(api::kPodClaimNameAnnotation)] = entry;
+  return create_claim(metadata, dra_api_version, "create-claim", [&](JsonText& out) {
+    // As the server sent it, so that fields unknown to this program are kept.
+    out.raw("spec", claim_template.spec_json.empty() ? "{}" : claim_template.spec_json);
+  });
 }
 
 Write write_binding(const api::Pod& pod, const std::string& node) {
+  JsonText out;
+  out.object([&] {
+    out.member("apiVersion", "v1");
+    out.member("kind", "Binding");
+    out.object("metadata", [&] {
+      out.member("name", pod.metadata.name);
+      out.member("namespace", pod.metadata.ns);
+      out.member("uid", pod.metadata.uid);
+    });
+    out.object("target", [&] {
+      out.member("apiVersion", "v1");
+      out.member("kind", "Node");
+      out.member("name", node);
+    });
+  });
   Write write;
   write.verb = Verb::kCreate;
   write.object = ref_of(pod);
   write.subresource = "binding";
   write.purpose = "bind";
-  write.body =
-      dumped({{"apiVersion", "v1"},
-              {"kind", "Binding"},
-              {"metadata", {{"name", pod.metadata.name}, {"namespace", pod.metadata.ns}, {"uid", pod.metadata.uid}}},
-              {"target", {{"apiVersion", "v1"}, {"kind", "Node"}, {"name", node}}}});
+  write.body = std::move(out).text();
   write.assume_pod = AssumedPod{ref_of(pod), node};
   return write;
 }
@@ -361,6 +399,16 @@ namespace {
 void add_missing(std::vector<api::NodeSelectorRequirement>& to, const std::vector<api::NodeSelectorRequirement>& more) {
   for (const api::NodeSelectorRequirement& requirement : more)
     if (std::find(to.begin(), to.end(), requirement) == to.end()) to.push_back(requirement);
+}
+
+// The member "schedulingGates" without one of them.
+void write_gates_but(JsonText& out, const api::Pod& pod, std::string_view gate) {
+  const auto stays = [gate](const std::string& name) { return name != gate; };
+  if (std::none_of(pod.scheduling_gates.begin(), pod.scheduling_gates.end(), stays)) return out.null("schedulingGates");
+  out.array("schedulingGates", [&] {
+    for (const std::string& name : pod.scheduling_gates)
+      if (stays(name)) out.object([&] { out.member("name", name); });
+  });
 }
 
 api::NodeSelector narrowed(const api::Pod& pod, const api::NodeSelectorTerm& by) {
@@ -381,125 +429,143 @@ api::NodeSelector narrowed(const api::Pod& pod, const api::NodeSelectorTerm& by)
 }  // namespace
 
 Write write_ungated(const api::Pod& pod, std::string_view gate, const api::NodeSelectorTerm& narrowed_to) {
-  Json gates = Json::array();
-  for (const std::string& name : pod.scheduling_gates)
-    if (name != gate) gates.push_back({{"name", name}});
-  Json spec{{"schedulingGates", gates.empty() ? Json(nullptr) : std::move(gates)}};
-  if (!narrowed_to.match_expressions.empty() || !narrowed_to.match_fields.empty())
-    spec["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"] =
-        api::to_json(narrowed(pod, narrowed_to));
+  JsonText out;
+  out.object([&] {
+    out.object("metadata", [&] {
+      if (pod.metadata.annotations.contains(kLeavingAnnotation))
+        out.object("annotations", [&] { out.null(kLeavingAnnotation); });
+      write_preconditions(out, pod.metadata);
+    });
+    out.object("spec", [&] {
+      if (!narrowed_to.match_expressions.empty() || !narrowed_to.match_fields.empty()) {
+        out.object("affinity", [&] {
+          out.object("nodeAffinity", [&] {
+            out.key("requiredDuringSchedulingIgnoredDuringExecution");
+            api::write(out, narrowed(pod, narrowed_to));
+          });
+        });
+      }
+      write_gates_but(out, pod, gate);
+    });
+  });
   Write write;
   write.verb = Verb::kMergePatch;
   write.object = ref_of(pod);
   write.resource_version = pod.metadata.resource_version;
   write.purpose = "lift-gate";
-  Json metadata = preconditions(pod.metadata);
-  if (pod.metadata.annotations.contains(kLeavingAnnotation)) metadata["annotations"][kLeavingAnnotation] = nullptr;
-  write.body = dumped({{"metadata", std::move(metadata)}, {"spec", std::move(spec)}});
+  write.body = std::move(out).text();
   return write;
 }
 
 Write write_nomination_removed(const api::Pod& pod, std::string purpose) {
+  JsonText out;
+  out.object([&] {
+    out.object("metadata", [&] { out.member("uid", pod.metadata.uid); });
+    out.object("status", [&] { out.null("nominatedNodeName"); });
+  });
   Write write;
   write.verb = Verb::kMergePatch;
   write.object = ref_of(pod);
   write.subresource = "status";
   write.purpose = std::move(purpose);
-  write.body = dumped({{"metadata", {{"uid", pod.metadata.uid}}}, {"status", {{"nominatedNodeName", nullptr}}}});
+  write.body = std::move(out).text();
   write.for_people = true;
   return write;
 }
 
 Write write_pod_annotation(const api::Pod& pod, std::string_view name, const std::string& value, std::string purpose) {
-  Json metadata = preconditions(pod.metadata);
-  metadata["annotations"][name] = value.empty() ? Json(nullptr) : Json(value);
+  JsonText out;
+  out.object([&] {
+    out.object("metadata", [&] {
+      out.object("annotations", [&] { value.empty() ? out.null(name) : out.member(name, value); });
+      write_preconditions(out, pod.metadata);
+    });
+  });
   Write write;
   write.verb = Verb::kMergePatch;
   write.object = ref_of(pod);
   write.resource_version = pod.metadata.resource_version;
   write.purpose = std::move(purpose);
-  write.body = dumped({{"metadata", std::move(metadata)}});
+  write.body = std::move(out).text();
   return write;
 }
 
 Write write_disruption_target(const View& view, const api::Pod& pod, std::string_view reason,
                               std::string_view message) {
-  const Json condition{{"type", kDisruptionTarget},
-                       {"status", "True"},
-                       {"reason", reason},
-                       {"message", message},
-                       {"lastTransitionTime", format_rfc3339(view.now())}};
+  api::Condition condition;
+  condition.type = kDisruptionTarget;
+  condition.status = "True";
+  condition.reason = reason;
+  condition.message = message;
   return apply_pod_status(pod, std::string(kEvictionManager), "mark-disruption",
-                          {{"conditions", Json::array({condition})}});
+                          [&](JsonText& out) { write_conditions(out, condition, format_rfc3339(view.now())); });
 }
 
 Write write_rule_condition(const View& view, const api::DeviceTaintRule& rule, const api::Condition& condition) {
+  JsonText out;
+  out.object([&] {
+    out.member("apiVersion", view.taint_rule_api_version());
+    out.member("kind", "DeviceTaintRule");
+    out.object("metadata", [&] {
+      out.member("name", rule.metadata.name);
+      out.member("uid", rule.metadata.uid);
+    });
+    out.object("status",
+               [&] { write_conditions(out, condition, format_rfc3339(view.now()), rule.metadata.generation); });
+  });
   Write write;
   write.verb = Verb::kApply;
   write.object = ref_of(Kind::kTaintRule, rule.metadata);
   write.subresource = "status";
   write.field_manager = kEvictionManager;
   write.purpose = "rule-status";
-  write.body = dumped({{"apiVersion", view.taint_rule_api_version()},
-                       {"kind", "DeviceTaintRule"},
-                       {"metadata", {{"name", rule.metadata.name}, {"uid", rule.metadata.uid}}},
-                       {"status",
-                        {{"conditions", Json::array({{{"type", condition.type},
-                                                      {"status", condition.status},
-                                                      {"reason", condition.reason},
-                                                      {"message", condition.message},
-                                                      {"observedGeneration", rule.metadata.generation},
-                                                      {"lastTransitionTime", format_rfc3339(view.now())}}})}}}});
+  write.body = std::move(out).text();
   return write;
 }
 
 Write write_extended_claim(const api::Pod& pod, const std::vector<api::DeviceRequest>& requests,
                            std::string_view dra_api_version) {
-  const std::string name = extended_claim_name(pod);
-  const Json owner{{"apiVersion", "v1"},
-                   {"kind", "Pod"},
-                   {"name", pod.metadata.name},
-                   {"uid", pod.metadata.uid},
-                   {"controller", true}};
-  Json list = Json::array();
   // v1beta1 has the fields of `exactly` on the request itself.
   const bool flat = dra_api_version.ends_with("/v1beta1");
-  for (const api::DeviceRequest& request : requests) {
-    Json fields{{"deviceClassName", request.exactly->device_class_name},
-                {"allocationMode", "ExactCount"},
-                {"count", request.exactly->count}};
-    if (flat) {
-      fields["name"] = request.name;
-      list.push_back(std::move(fields));
-    } else {
-      list.push_back({{"name", request.name}, {"exactly", std::move(fields)}});
-    }
-  }
-  Write write;
-  write.verb = Verb::kCreate;
-  write.object = {Kind::kClaim, pod.metadata.ns, name, ""};
-  write.purpose = "create-extended-claim";
-  write.body = dumped({{"apiVersion", dra_api_version},
-                       {"kind", "ResourceClaim"},
-                       {"metadata",
-                        {{"name", name},
-                         {"namespace", pod.metadata.ns},
-                         {"annotations", {{api::kExtendedResourceClaimAnnotation, "true"}}},
-                         {"ownerReferences", Json::array({owner})}}},
-                       {"spec", {{"devices", {{"requests", std::move(list)}}}}}});
-  return write;
+  const auto write_request = [flat](JsonText& out, const api::DeviceRequest& request) {
+    const auto fields = [&] {
+      out.member("allocationMode", "ExactCount");
+      out.member("count", request.exactly->count);
+      out.member("deviceClassName", request.exactly->device_class_name);
+    };
+    out.object([&] {
+      flat ? fields() : out.object("exactly", fields);
+      out.member("name", request.name);
+    });
+  };
+  api::ObjectMeta metadata = made_for(pod, extended_claim_name(pod));
+  metadata.annotations[std::string(api::kExtendedResourceClaimAnnotation)] = "true";
+  return create_claim(metadata, dra_api_version, "create-extended-claim", [&](JsonText& out) {
+    out.object("spec", [&] {
+      out.object("devices", [&] {
+        out.array("requests", [&] {
+          for (const api::DeviceRequest& request : requests) write_request(out, request);
+        });
+      });
+    });
+  });
 }
 
 Write write_extended_status(const api::Pod& pod, const api::PodExtendedResourceClaimStatus& status) {
-  Json mappings = Json::array();
-  for (const api::ContainerExtendedResourceRequest& mapping : status.request_mappings)
-    mappings.push_back({{"containerName", mapping.container_name},
-                        {"resourceName", mapping.resource_name},
-                        {"requestName", mapping.request_name}});
-  return apply_pod_status(
-      pod, std::string(kExtendedManager), "publish-extended-claim",
-      {{"extendedResourceClaimStatus",
-        {{"resourceClaimName", status.resource_claim_name}, {"requestMappings", std::move(mappings)}}}});
+  return apply_pod_status(pod, std::string(kExtendedManager), "publish-extended-claim", [&](JsonText& out) {
+    out.object("extendedResourceClaimStatus", [&] {
+      out.array("requestMappings", [&] {
+        for (const api::ContainerExtendedResourceRequest& mapping : status.request_mappings) {
+          out.object([&] {
+            out.member("containerName", mapping.container_name);
+            out.member("requestName", mapping.request_name);
+            out.member("resourceName", mapping.resource_name);
+          });
+        }
+      });
+      out.member("resourceClaimName", status.resource_claim_name);
+    });
+  });
 }
 
 Write write_condition(const View& view, const api::Pod& pod, const api::Condition& condition, std::string purpose) {
@@ -507,14 +573,10 @@ Write write_condition(const View& view, const api::Pod& pod, const api::Conditio
   for (const api::Condition& known : pod.conditions)
     if (known.type == condition.type && known.status == condition.status && !known.last_transition_time.empty())
       since = known.last_transition_time;
-  const Json json{{"type", condition.type},
-                  {"status", condition.status},
-                  {"reason", condition.reason},
-                  {"message", condition.message},
-                  {"lastTransitionTime", since}};
   // npos + 1 is 0
   const std::string manager = std::string(kFieldManager) + "-" + condition.type.substr(condition.type.rfind('/') + 1);
-  Write write = apply_pod_status(pod, manager, std::move(purpose), {{"conditions", Json::array({json})}});
+  Write write = apply_pod_status(pod, manager, std::move(purpose),
+                                 [&](JsonText& out) { write_conditions(out, condition, since); });
   write.for_people = true;
   return write;
 }

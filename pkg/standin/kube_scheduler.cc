@@ -395,7 +395,7 @@ void KubeScheduler::bind_claim_calls(const Attempt& attempt, size_t index, std::
   if (claim.status.allocation && reconcile::is_reserved_for(claim, attempt.pod->metadata.uid)) return;
   const Json version{{"uid", claim.metadata.uid}, {"resourceVersion", claim.metadata.resource_version}};
   Json consumers = Json::array();
-  for (const auto& consumer : claim.status.reserved_for) consumers.push_back(api::to_json(consumer));
+  for (const auto& consumer : claim.status.reserved_for) consumers.push_back(Json::parse(api::encode(consumer)));
   consumers.push_back(reference(*attempt.pod));
   Json status{{"reservedFor", consumers}};
   const std::string now = format_rfc3339(reactor_.clock().wall_now());
@@ -408,8 +408,7 @@ void KubeScheduler::bind_claim_calls(const Attempt& attempt, size_t index, std::
   }
   api::AllocationResult allocation = decided->second;
   allocation.allocation_timestamp = now;
-  status["allocation"] = api::to_json(allocation);
-  Json uid_only{{"uid", claim.metadata.uid}};
+  status["allocation"] = Json::parse(api::encode(allocation));
   if (!claim.metadata.has_finalizer(api::kDeleteProtectionFinalizer)) {
     Json metadata = version;
     metadata["finalizers"] = claim.metadata.finalizers;

@@ -138,8 +138,8 @@ void ClaimController::sync_pod(const std::string& key, const api::Pod& pod) {
       const auto claim = claims_.store().get(claim_key);
       if (!claim || !claim->status.allocation || reconcile::is_reserved_for(*claim, pod.metadata.uid)) continue;
       Json consumers = Json::array();
-      for (const auto& consumer : claim->status.reserved_for) consumers.push_back(api::to_json(consumer));
-      consumers.push_back(api::to_json(reconcile::pod_reference(pod)));
+      for (const auto& consumer : claim->status.reserved_for) consumers.push_back(Json::parse(api::encode(consumer)));
+      consumers.push_back(Json::parse(api::encode(reconcile::pod_reference(pod))));
       calls.push_back(patch(*claim, "/status", {{"status", {{"reservedFor", consumers}}}}));
     }
   if (!news) return run(key, std::move(calls));
@@ -185,7 +185,7 @@ void ClaimController::sync_claim(const std::string& key, const api::ResourceClai
   Json remaining = Json::array();
   for (const auto& consumer : claim.status.reserved_for)
     if (!reconcile::is_pod_reference(consumer) || !consumer_gone(claim, consumer.name, consumer.uid))
-      remaining.push_back(api::to_json(consumer));
+      remaining.push_back(Json::parse(api::encode(consumer)));
   const bool finalizer = claim.metadata.has_finalizer(api::kDeleteProtectionFinalizer);
   const bool shrank = remaining.size() < claim.status.reserved_for.size();
   const bool empty = remaining.empty();

@@ -108,11 +108,11 @@ std::string write_case(const World& world, std::optional<bool> feasible) {
   json out = {{"id", world.id}, {"featureGates", world.gates}};
   auto objects = [](const auto& list) {
     json array = json::array();
-    for (const auto& object : list) array.push_back(api::to_json(object));
+    for (const auto& object : list) array.push_back(json::parse(api::encode(object)));
     return array;
   };
   if (world.single_node && world.nodes.size() == 1)
-    out["node"] = api::to_json(world.nodes[0]);
+    out["node"] = json::parse(api::encode(world.nodes[0]));
   else
     out["nodes"] = objects(world.nodes);
   out["deviceClasses"] = objects(world.classes);
