@@ -37,7 +37,8 @@ json case_line(const oracle::Case& one, const allocharness::Measurement& measure
                {"steps", decision.steps}};
   if (decision.outcome == allocator::Outcome::kFeasible) {
     line["results"] = json::array();
-    for (const api::AllocationResult& result : decision.results) line["results"].push_back(json::parse(api::encode(result)));
+    for (const api::AllocationResult& result : decision.results)
+      line["results"].push_back(json::parse(api::encode(result)));
   } else if (decision.outcome == allocator::Outcome::kError) {
     line["error"] = decision.error ? decision.error->message() : "unusable request";
   } else if (decision.outcome == allocator::Outcome::kBudgetSpent) {
