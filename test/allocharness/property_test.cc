@@ -1,4 +1,4 @@
-// The allocator against the exhaustive search, on worlds from seeds. DRA_SEED picks another start, DRA_CASES another
+// The allocator against the exhaustive search, on worlds from seeds. DRA_SEED picks another start, DRA_ALLOCATOR_CASES another
 // number of random worlds.
 #include <gtest/gtest.h>
 
@@ -21,7 +21,7 @@ uint64_t from_environment(const char* name, uint64_t fallback) {
 TEST(AllocatorProperty, RandomWorldsAgreeWithTheOracle) {
   Campaign campaign;
   campaign.first_seed = from_environment("DRA_SEED", 1);
-  campaign.cases = from_environment("DRA_CASES", 20'000);
+  campaign.cases = from_environment("DRA_ALLOCATOR_CASES", 20'000);
   std::cout << "random worlds from seed " << campaign.first_seed << ", " << campaign.cases << " of them\n";
   const CampaignResult result = run_random(campaign);
   EXPECT_EQ(result.failures, 0u) << result.report;
