@@ -222,9 +222,10 @@ void define_search(CLI::App& app, Texts& texts, Flags& flags) {
   app.add_flag("--strict-selector-errors", flags.manager.strict_selector_errors,
                "Give up a pod's allocation when a selector fails on a device, as kube-scheduler does; otherwise that "
                "device is left out and reported");
-  app.add_flag("--stale-pool-generations", flags.manager.stale_generations,
-               "Let a node use its complete older generation of a pool whose newer slices are for other nodes only, as "
-               "kube-scheduler 1.36 does; otherwise only the newest generation counts, as the API has it");
+  app.add_flag(
+      "--stale-pool-generations", flags.manager.stale_generations,
+      "Let a node use its complete older generation of a pool whose newer slices are for other nodes only, as "
+      "kube-scheduler does (on unless set to false: then only the newest generation counts, as the API has it)");
 }
 
 void define_controllers(CLI::App& app, Flags& flags) {

@@ -38,7 +38,8 @@ TEST(Flags, DefaultsAreSafeBesideAStockControlPlane) {
   EXPECT_EQ(parsed.flags->manager.device_taint_eviction_rate, 50);
   EXPECT_FALSE(parsed.flags->manager.quantity_operators);
   EXPECT_FALSE(parsed.flags->manager.strict_selector_errors);
-  EXPECT_FALSE(parsed.flags->manager.stale_generations);
+  EXPECT_TRUE(parsed.flags->manager.stale_generations);
+  EXPECT_FALSE(parse({"--stale-pool-generations=false"}).flags->manager.stale_generations);
 }
 
 TEST(Flags, AReleaseDeadlineIsForReleasingGates) {

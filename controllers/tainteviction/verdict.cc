@@ -87,7 +87,7 @@ std::optional<Verdict> judge(const View& view, const inventory::Inventory& inven
   };
   for (const api::ResourceClaim* claim : held_claims(view, pod))
     for (const api::DeviceRequestAllocationResult& result : claim->status.allocation->results)
-      for (const auto& placed : inventory.placed_taints({result.driver, result.pool, result.device}))
+      for (const auto& placed : inventory.placed_taints({result.driver, result.pool, result.device}, pod.node_name))
         weigh(*claim, result, placed);
   if (!verdict) return std::nullopt;
   if (as_early > 0) verdict->reason += " (and " + std::to_string(as_early) + " more)";

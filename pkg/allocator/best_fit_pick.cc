@@ -27,6 +27,7 @@ BestFit::Priced BestFit::gather(const PlanAlternative& alternative, NodeId node)
   const NodeView& view = device_index_.view(node);
   for (uint32_t s = 0; s < view.segments.size(); ++s) {
     const Pool& pool = pool_at(view, s);
+    if (!view.segments[s].complete()) continue;
     const FilterMask* mask = filters_.mask(alternative.filter, pool);
     if (mask == nullptr) return Priced::kSliceEnded;
     const inventory::Words& here = view.segments[s].mask;

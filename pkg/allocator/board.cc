@@ -1,5 +1,7 @@
 #include "pkg/allocator/board.h"
 
+#include <algorithm>
+
 namespace dra::allocator {
 
 using inventory::Pool;
@@ -40,14 +42,11 @@ void Board::lay_out_segments() {
   incomplete_ = invalid_ = nullptr;
   for (const Segment& segment : view_->segments) {
     const Pool* pool = device_index_.pool(segment.pool);
-    const bool stale_only = !segment.mask.empty() &&
-                            inventory::next_bit(segment.mask.data(), segment.mask.size(), 0) >= pool->stale_first();
-    if (stale_only) {
-      // complete as seen from this node
-    } else if (pool->state == PoolState::kIncomplete && incomplete_ == nullptr) {
+    if (segment.judgement.state == PoolState::kIncomplete && incomplete_ == nullptr) {
       incomplete_ = pool;
-    } else if (pool->state == PoolState::kInvalid && invalid_ == nullptr) {
+    } else if (segment.judgement.state == PoolState::kInvalid && invalid_ == nullptr) {
       invalid_ = pool;
+      invalid_reason_ = segment.judgement.reason;
     }
     const auto words = static_cast<uint32_t>(pool->words());
     word_segment_.insert(word_segment_.end(), words, static_cast<uint32_t>(segments_.size()));
@@ -57,6 +56,15 @@ void Board::lay_out_segments() {
   }
 }
 
+uint32_t Board::find_here(const BoardSegment& segment, inventory::StrId name) const {
+  const inventory::Words& here = view_->segments[static_cast<size_t>(&segment - segments_.data())].mask;
+  uint32_t found = inventory::kNone;
+  segment.pool->for_each_named(name, [&](uint32_t device) {
+    if (here.empty() || inventory::test_bit(here.data(), device)) found = std::min(found, device);
+  });
+  return found;
+}
+
 // Runs for each filter of each node that is searched: plain loops over plain words.
 bool Board::lay_out_slot(const Plan& plan, size_t slot) {
   const FilterId filter = plan.filters[slot];
@@ -64,6 +72,10 @@ bool Board::lay_out_slot(const Plan& plan, size_t slot) {
   filters_.touch(filter);
   for (size_t s = 0; s < segments_.size(); ++s) {
     const BoardSegment& segment = segments_[s];
+    if (!view_->segments[s].complete()) {
+      clear_segment(plan, slot, segment);
+      continue;
+    }
     const FilterMask* mask = filters_.mask(filter, *segment.pool);
     if (mask == nullptr) return false;
     const inventory::Words& on_node = view_->segments[s].mask;
@@ -87,6 +99,14 @@ bool Board::lay_out_slot(const Plan& plan, size_t slot) {
     copy_words(mask->failed(), here, segment.words, failed_.data() + at);
   }
   return true;
+}
+
+// Other nodes may be able to use these devices, this one is not.
+void Board::clear_segment(const Plan& plan, size_t slot, const BoardSegment& segment) {
+  const size_t at = slot * words_ + segment.first_word;
+  std::fill_n(usable_.data() + at, segment.words, 0);
+  std::fill_n(candidates_.data() + at, segment.words, 0);
+  if (plan.any_all) std::fill_n(selectable_.data() + at, segment.words, 0);
 }
 
 // Mode All excludes shared devices whose capacity others have used up.

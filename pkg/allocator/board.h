@@ -32,6 +32,8 @@ class Board {
   uint32_t counters() const { return counters_; }
   const std::vector<BoardSegment>& segments() const { return segments_; }
   const BoardSegment& segment_of(uint32_t local) const { return segments_[word_segment_[local >> 6]]; }
+  // The device of this name that the node can use, by its number in the pool; kNone if there is none.
+  uint32_t find_here(const BoardSegment& segment, inventory::StrId name) const;
   uint32_t device_of(const BoardSegment& segment, uint32_t local) const { return local - segment.first_word * 64; }
   const inventory::NodeView& view() const { return *view_; }
   inventory::NodeId node() const { return node_; }
@@ -52,10 +54,12 @@ class Board {
   // The first incomplete pool; null if there is none.
   const inventory::Pool* incomplete() const { return incomplete_; }
   const inventory::Pool* invalid() const { return invalid_; }
+  const std::string& invalid_reason() const { return invalid_reason_; }
 
  private:
   void lay_out_segments();
   bool lay_out_slot(const Plan& plan, size_t slot);
+  void clear_segment(const Plan& plan, size_t slot, const BoardSegment& segment);
   void drop_exhausted(FilterId id, const BoardSegment& segment, uint64_t* selectable);
 
   inventory::DeviceIndex& device_index_;
@@ -71,6 +75,7 @@ class Board {
   bool any_failed_ = false;
   const inventory::Pool* incomplete_ = nullptr;
   const inventory::Pool* invalid_ = nullptr;
+  std::string invalid_reason_;
 };
 
 }  // namespace dra::allocator

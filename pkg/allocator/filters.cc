@@ -221,7 +221,7 @@ const FilterMask* Filters::make_mask(Filter& filter, const Pool& pool) {
   begin_mask(filter, pool, mask);
   for (size_t& s = mask.next_slice_; s < pool.live().size(); ++s) {
     const uint32_t first = pool.first_of(s);
-    if (pool.state_of(first) != inventory::PoolState::kComplete) continue;
+    if (!device_index_.may_be_usable(pool, s)) continue;
     if (meter_.stopped()) return nullptr;
     const SliceAnswer* part = answer(filter, pool, s);
     if (part == nullptr) return nullptr;

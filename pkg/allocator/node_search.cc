@@ -38,7 +38,7 @@ void NodeSearch::decide(const Plan& plan, NodeId node, const Search::Terms& term
       if (options_.strict_selector_errors && search_.board().invalid() != nullptr) {
         decision.outcome = Outcome::kError;
         decision.error = Error(Code::kInvalidArgument,
-                               "invalid resource pools were encountered: " + search_.board().invalid()->reason);
+                               "invalid resource pools were encountered: " + search_.board().invalid_reason());
       }
       return;
     case Search::End::kFound:

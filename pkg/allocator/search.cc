@@ -57,7 +57,7 @@ bool Search::take_anchors() {
       });
       if (segment == board_.segments().end()) return false;
       const inventory::StrId name = device_index_.strings().find(anchor.device);
-      const uint32_t device = name == inventory::kNoStr ? inventory::kNone : segment->pool->find_device(name);
+      const uint32_t device = name == inventory::kNoStr ? inventory::kNone : board_.find_here(*segment, name);
       bool changed = false;
       if (device == inventory::kNone || !take_constraint(c, segment->first_word * 64 + device, &changed)) return false;
     }
@@ -171,8 +171,9 @@ std::string Search::proof() const {
     if (alternative.all) {
       const inventory::Pool* blocked = board_.incomplete() != nullptr ? board_.incomplete() : board_.invalid();
       text += "all devices, ";
-      text += blocked == nullptr ? "of which there are none"
-                                 : "but a pool is " + std::string(pool_state_name(blocked->state));
+      text += blocked == nullptr
+                  ? "of which there are none"
+                  : "but a pool is " + std::string(board_.incomplete() != nullptr ? "incomplete" : "invalid");
     } else {
       text += std::to_string(alternative.count) + " devices, " +
               std::to_string(count_bits(pool_of_choice(alternative), board_.words())) + " are left for it";

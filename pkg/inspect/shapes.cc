@@ -183,10 +183,22 @@ void add_shapes(std::vector<FreeShape>& sum, const std::vector<FreeShape>& more)
 std::map<std::pair<std::string, std::string>, std::vector<const api::ResourceSlice*>> slices_by_pool(
     const Objects& objects) {
   std::map<std::pair<std::string, std::string>, std::vector<const api::ResourceSlice*>> pools;
-  for (const auto& [name, slice] : objects.slices) {
-    auto& pool = pools[{slice->driver, slice->pool.name}];
-    if (!pool.empty() && pool.front()->pool.generation < slice->pool.generation) pool.clear();
-    if (pool.empty() || pool.front()->pool.generation == slice->pool.generation) pool.push_back(slice.get());
+  for (const auto& [name, slice] : objects.slices) pools[{slice->driver, slice->pool.name}].push_back(slice.get());
+  for (auto& [name, slices] : pools) {
+    // Each node may have its own generation: newer slices of other nodes do not replace its slices.
+    std::map<std::string, int64_t> newest;  // by node; "": of several nodes
+    for (const api::ResourceSlice* slice : slices) {
+      int64_t& known = newest.try_emplace(slice->node_name, slice->pool.generation).first->second;
+      known = std::max(known, slice->pool.generation);
+    }
+    const auto of_several = newest.find("");
+    std::erase_if(slices, [&](const api::ResourceSlice* slice) {
+      const bool replaced = of_several != newest.end() && slice->pool.generation < of_several->second;
+      if (slice->node_name.empty())
+        return std::any_of(newest.begin(), newest.end(),
+                           [&](const auto& one) { return one.second > slice->pool.generation; });
+      return replaced || slice->pool.generation < newest.at(slice->node_name);
+    });
   }
   return pools;
 }

@@ -33,7 +33,7 @@ std::string shapes_text(const std::vector<FreeShape>& shapes);
 // Adds the shapes of one pool to those of a node.
 void add_shapes(std::vector<FreeShape>& sum, const std::vector<FreeShape>& more);
 
-// The current slices by pool: those of the highest generation.
+// The current slices by pool: those of the highest generation, of each node.
 std::map<std::pair<std::string, std::string>, std::vector<const api::ResourceSlice*>> slices_by_pool(
     const Objects& objects);
 

@@ -40,9 +40,10 @@ SharedUse shared_use_of(const Objects& objects) {
   return use;
 }
 
-void add_shared_left(Bin& bin, const api::ResourceSlice& slice, const SharedUse& use) {
+// `node`: of the part of the pool that is counted.
+void add_shared_left(Bin& bin, const api::ResourceSlice& slice, const std::string& node, const SharedUse& use) {
   for (const api::Device& device : slice.devices) {
-    if (!device.allow_multiple_allocations) continue;
+    if (!device.allow_multiple_allocations || (slice.per_device_node_selection && device.node_name != node)) continue;
     const auto used = use.find({slice.driver, slice.pool.name, device.name});
     for (const auto& [name, capacity] : device.capacity) {
       inventory::Amount left = amount_in(capacity.value);
@@ -76,6 +77,21 @@ std::string pool_trouble(const inventory::PoolInfo& pool) {
   return pool.name + " is " + std::string(inventory::pool_state_name(pool.state)) + ": " + pool.reason;
 }
 
+// The slices of an entry of Inventory::pools_by_node(): those of its node, and all with counters.
+std::vector<const api::ResourceSlice*> slices_of(const inventory::PoolInfo& part,
+                                                 std::vector<const api::ResourceSlice*> slices) {
+  std::erase_if(slices, [&](const api::ResourceSlice* slice) {
+    return slice->shared_counters.empty() && !slice->node_name.empty() && slice->node_name != part.node;
+  });
+  return slices;
+}
+
+std::vector<inventory::DeviceInfo> devices_of(const State& state, const inventory::PoolInfo& part) {
+  std::vector<inventory::DeviceInfo> devices = state.inventory.devices(part.id);
+  std::erase_if(devices, [&](const inventory::DeviceInfo& device) { return device.node != part.node; });
+  return devices;
+}
+
 Cell some_or_dash(std::string text) {
   return text.empty() ? Cell("-", Tone::kDim) : Cell(std::move(text));
 }
@@ -105,28 +121,29 @@ Answer top_nodes(State& state, const Scope& scope) {
   const auto slices = slices_by_pool(state.objects);
   const SharedUse use = shared_use_of(state.objects);
   std::map<std::pair<std::string, std::string>, Bin> bins;  // by node and driver
-  for (const inventory::PoolInfo& pool : state.inventory.pools()) {
+  for (const inventory::PoolInfo& pool : state.inventory.pools_by_node()) {
     const auto parts = slices.find({pool.driver, pool.name});
     if (parts == slices.end()) continue;  // holders only
+    const std::vector<const api::ResourceSlice*> here = slices_of(pool, parts->second);
     if (!scope.labels.match_expressions.empty()) {
       const auto node = state.objects.nodes.find(pool.node);
       if (node == state.objects.nodes.end() || !api::matches(scope.labels, node->second->metadata.labels)) continue;
     }
     Bin& bin = bins[{pool.node.empty() ? kAnyNode : pool.node, pool.driver}];
-    const inventory::Usage usage = state.inventory.usage(pool.id, state.options.ignored_taints);
+    const inventory::Usage usage = state.inventory.usage(pool, state.options.ignored_taints);
     bin.usage += usage;
     bin.bad += pool.state == inventory::PoolState::kComplete ? usage.tainted : usage.total;
     if (pool.state != inventory::PoolState::kComplete) bin.troubles.push_back(pool_trouble(pool));
     bool counters = false, shared = false;
-    for (const api::ResourceSlice* slice : parts->second)
+    for (const api::ResourceSlice* slice : here)
       for (const api::Device& device : slice->devices) {
         counters = counters || !device.consumes_counters.empty();
         shared = shared || device.allow_multiple_allocations;
       }
     if (pool.state != inventory::PoolState::kComplete) continue;
-    if (counters) add_shapes(bin.shapes, free_shapes(parts->second, state.inventory.devices(pool.id)));
+    if (counters) add_shapes(bin.shapes, free_shapes(here, devices_of(state, pool)));
     if (shared)
-      for (const api::ResourceSlice* slice : parts->second) add_shared_left(bin, *slice, use);
+      for (const api::ResourceSlice* slice : here) add_shared_left(bin, *slice, pool.node, use);
   }
   Answer answer{"DRATopNodes"};
   Table table{"",

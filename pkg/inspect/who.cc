@@ -54,12 +54,13 @@ double share_of(const api::ResourceSlice& slice, const api::DeviceCounterConsump
 std::vector<ListedDevice> devices_on(State& state, const std::string& node, const api::StringMap& labels) {
   std::vector<ListedDevice> listed;
   for (const auto& [pool, slices] : slices_by_pool(state.objects)) {
-    const auto info = state.inventory.pool(pool.first, pool.second);
+    const auto info = state.inventory.pool_on(pool.first, pool.second, node);
     for (const api::ResourceSlice* slice : slices)
       for (const api::Device& device : slice->devices) {
         if (!usable_on(*slice, device, node, labels)) continue;
         ListedDevice one{slice, &device, info ? info->state : inventory::PoolState::kInvalid, {}, "", 0};
-        if (auto known = state.inventory.device({pool.first, pool.second, device.name})) one.info = std::move(*known);
+        if (auto known = state.inventory.device_on({pool.first, pool.second, device.name}, node))
+          one.info = std::move(*known);
         if (!device.consumes_counters.empty()) {
           one.parent = pool.first + "/" + pool.second + "/" + device.consumes_counters.front().counter_set;
           one.share = share_of(*slice, device.consumes_counters.front(), slices);

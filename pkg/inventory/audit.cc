@@ -293,7 +293,7 @@ class Audit {
     }
     const bool same = in_order && next == pool.size() && newest == pool.generation &&
                       static_cast<int64_t>(seen) == pool.seen &&
-                      static_cast<int64_t>(pool.slices().size() - seen) == pool.obsolete;
+                      static_cast<int64_t>(pool.slices().size() - seen - pool.stale_parts_) == pool.obsolete;
     if (!same) drift(pool, "generation, number or order of its slices differ from what was kept");
     return pool.live_.size() / 8;
   }

@@ -239,6 +239,53 @@ const NodeView& DeviceIndex::view(NodeId id) const {
   return node.view;
 }
 
+// From the slices of the highest generation that matter to the node.
+Judgement DeviceIndex::judge_newest(const Pool& pool, const Node& node) const {
+  if (!pool.differs_by_node()) return {pool.state, pool.reason};
+  const Pool::Places& places = pool.places();
+  std::vector<const SliceTable*> relevant;
+  if (const auto own = places.newest_of.find(strings_.find(node.name)); own != places.newest_of.end())
+    relevant = own->second;
+  for (const SliceTable* slice : places.newest_others) {
+    bool matters = slice->has_counter_sets || usable_on(slice->where, node);
+    for (size_t i = 0; i < slice->device_where.size() && !matters; ++i)
+      matters = usable_on(slice->device_where[i], node);
+    if (matters) relevant.push_back(slice);
+  }
+  return pool.judge_for(relevant);
+}
+
+// What the node sees of a pool that other nodes may see otherwise; nothing: no device of it.
+std::optional<Segment> DeviceIndex::make_segment(const Pool& pool, const Node& node) const {
+  Segment segment{pool.id, Words(pool.words(), 0), false, {}};
+  uint32_t seen_first = pool.size();
+  const auto see = [&](size_t position) {
+    const SliceTable& slice = *pool.live()[position];
+    const uint32_t first = pool.first_of(position);
+    bool relevant = false;
+    if (slice.where.kind != Where::kPerDevice) {
+      relevant = usable_on(slice.where, node);
+      if (relevant) set_range(segment.mask.data(), first, slice.size());
+    } else {
+      for (uint32_t i = 0; i < slice.size(); ++i) {
+        if (!usable_on(slice.device_where[i], node)) continue;
+        set_bit(segment.mask.data(), first + i);
+        relevant = true;
+      }
+    }
+    if (relevant) seen_first = std::min(seen_first, first);
+    segment.conditional = segment.conditional || (relevant && !slice.conditions.empty());
+  };
+  const Pool::Places& places = pool.places();
+  if (const auto own = places.live_of.find(strings_.find(node.name)); own != places.live_of.end())
+    for (const uint32_t position : own->second) see(position);
+  for (const uint32_t position : places.live_others) see(position);
+  if (seen_first == pool.size()) return std::nullopt;
+  // What a node sees of an older generation is complete.
+  if (seen_first < pool.stale_first()) segment.judgement = judge_newest(pool, node);
+  return segment;
+}
+
 NodeView DeviceIndex::make_view(const Node& node) const {
   NodeView view;
   std::vector<PoolId> ids = node.named_by;
@@ -248,30 +295,11 @@ NodeView DeviceIndex::make_view(const Node& node) const {
     const Pool& pool = *pools_[pool_id];
     if (pool.live().empty()) continue;
     if (pool.local_node != kNoStr || pool.everywhere()) {
-      view.segments.push_back({pool_id, {}, pool.has_conditions});
-      continue;
+      const bool stale = pool.stale_first() == 0;
+      view.segments.push_back({pool_id, {}, pool.has_conditions, stale ? Judgement{} : judge_newest(pool, node)});
+    } else if (std::optional<Segment> segment = make_segment(pool, node)) {
+      view.segments.push_back(std::move(*segment));
     }
-    Words mask(pool.words(), 0);
-    bool any = false;
-    bool conditional = false;
-    for (size_t s = 0; s < pool.live().size(); ++s) {
-      const SliceTable& slice = *pool.live()[s];
-      const uint32_t first = pool.first_of(s);
-      bool relevant = false;
-      if (slice.where.kind != Where::kPerDevice) {
-        relevant = usable_on(slice.where, node);
-        if (relevant) set_range(mask.data(), first, slice.size());
-      } else {
-        for (uint32_t i = 0; i < slice.size(); ++i) {
-          if (!usable_on(slice.device_where[i], node)) continue;
-          set_bit(mask.data(), first + i);
-          relevant = true;
-        }
-      }
-      any = any || relevant;
-      conditional = conditional || (relevant && !slice.conditions.empty());
-    }
-    if (any) view.segments.push_back({pool_id, std::move(mask), conditional});
   }
   std::sort(view.segments.begin(), view.segments.end(), [this](const Segment& a, const Segment& b) {
     const Pool& x = *pools_[a.pool];
@@ -279,6 +307,30 @@ NodeView DeviceIndex::make_view(const Node& node) const {
     return std::tie(a.conditional, x.driver_text, x.name_text) < std::tie(b.conditional, y.driver_text, y.name_text);
   });
   return view;
+}
+
+Judgement DeviceIndex::judge(const Pool& pool, NodeId node) const {
+  if (pool.state == PoolState::kComplete) return {};
+  for (const Segment& segment : view(node).segments)
+    if (segment.pool == pool.id) return segment.judgement;
+  return {pool.state, pool.reason};
+}
+
+Judgement DeviceIndex::judge_device(const Pool& pool, uint32_t device) const {
+  if (pool.state == PoolState::kComplete || device >= pool.stale_first()) return {};
+  const Where& place = pool.where(device);
+  if (!pool.differs_by_node() || place.kind != Where::kNode) return {pool.state, pool.reason};
+  return judge(pool, find_node(strings_.text(place.node)));
+}
+
+bool DeviceIndex::may_be_usable(const Pool& pool, size_t slice) const {
+  const uint32_t first = pool.first_of(slice);
+  if (pool.state == PoolState::kComplete || first >= pool.stale_first()) return true;
+  if (!pool.differs_by_node()) return false;
+  const Where& place = pool.live()[slice]->where;
+  // Where slices of several nodes matter, too, the answer changes with labels of nodes, and callers keep it.
+  if (place.kind != Where::kNode || !pool.places().newest_others.empty()) return true;
+  return judge(pool, find_node(strings_.text(place.node))).state == PoolState::kComplete;
 }
 
 // ---- classes and taint rules

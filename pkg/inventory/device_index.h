@@ -21,6 +21,8 @@ struct Segment {
   PoolId pool = 0;
   Words mask;
   bool conditional = false;  // some slice relevant to the node has binding conditions: comes last
+  Judgement judgement;       // not complete: none of the devices can be allocated on this node
+  bool complete() const { return judgement.state == PoolState::kComplete; }
 };
 
 // The pools with something usable on a node, in allocation order (pools with binding conditions last, then driver,
@@ -65,6 +67,12 @@ class DeviceIndex {
   const Pool* pool(PoolId id) const { return pools_[id].get(); }
   const Pool* find_pool(std::string_view driver, std::string_view name) const;
   const std::vector<PoolId>& pools_naming(NodeId node) const { return node_at(node).named_by; }
+  // What the pool is to the node; as a whole if the node sees none of its devices.
+  Judgement judge(const Pool& pool, NodeId node) const;
+  // What it is where the device is: to the device's node; as a whole if the device is not of one node.
+  Judgement judge_device(const Pool& pool, uint32_t device) const;
+  // False: no device of this slice (a position in live()) can be used on any node.
+  bool may_be_usable(const Pool& pool, size_t slice) const;
 
   // Records, in order, every pool whose table or use changed. changes_end() is the total number of changes. Those
   // before changes_begin() are dropped; a reader that is further behind must start over.
@@ -161,6 +169,8 @@ class DeviceIndex {
   void touch_rule_pools(const api::DeviceTaintRule& rule);
   bool usable_on(const Where& place, const Node& node) const;
   NodeView make_view(const Node& node) const;
+  std::optional<Segment> make_segment(const Pool& pool, const Node& node) const;
+  Judgement judge_newest(const Pool& pool, const Node& node) const;
 
   Features features_;
   Strings strings_;

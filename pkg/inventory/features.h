@@ -30,9 +30,10 @@ struct Features {
   // No gate: selectors follow the rules of 1.37 (cel::Release::k137) instead of 1.36.
   bool selectors_of_137 = false;
 
-  // No gate: 1.36 lets a node use a complete older generation of a pool whose newer slices name only other nodes. The
-  // API says that only the highest generation counts, so this is off unless --stale-pool-generations asks for it.
-  bool stale_generations = false;
+  // No gate: kube-scheduler lets a node use a complete older generation of a pool whose newer slices name only other
+  // nodes. Drivers that publish every node under one pool name count generations per node, so this is on. The API says
+  // that only the highest generation counts: --stale-pool-generations=false.
+  bool stale_generations = true;
 
   bool operator==(const Features&) const = default;
   static Features none() {

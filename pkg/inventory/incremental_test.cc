@@ -79,11 +79,17 @@ std::string picture(Inventory& inventory) {
       text += device.slice + "/" + device.name.device + (device.available ? " free " : " ") + device.node + " " +
               std::to_string(device.holders.size()) + "\n";
   }
+  for (const PoolInfo& part : inventory.pools_by_node()) {
+    const Usage usage = inventory.usage(part);
+    text += "part " + part.node + " " + std::string(pool_state_name(part.state)) + " '" + part.reason + "' " +
+            std::to_string(usage.total) + " " + std::to_string(usage.used) + " " + std::to_string(usage.free) + "\n";
+  }
   for (const char* name : {"n0", "n1", "n2"}) {
     text += std::string(name) + ":";
     for (const Segment& segment : inventory.device_index().view(inventory.node_id(name)).segments) {
       const Pool& pool = *inventory.device_index().pool(segment.pool);
-      text += " " + pool.name_text + (segment.conditional ? "?" : "") + "[";
+      text += " " + pool.name_text + (segment.conditional ? "?" : "") +
+              std::string(pool_state_name(segment.judgement.state)) + "'" + segment.judgement.reason + "'[";
       for (uint32_t d = 0; d < pool.size(); ++d)
         text += segment.mask.empty() || test_bit(segment.mask.data(), d) ? '1' : '0';
       text += "]";

@@ -1,6 +1,7 @@
 #include "pkg/inventory/inventory.h"
 
 #include <algorithm>
+#include <bit>
 
 #include "pkg/api/core.h"
 #include "pkg/inventory/device_index.h"
@@ -20,6 +21,7 @@ PoolInfo describe_pool(const DeviceIndex& device_index, const Pool& pool) {
   info.obsolete_slices = pool.obsolete;
   info.state = pool.state;
   info.reason = pool.reason;
+  info.differs_by_node = pool.differs_by_node();
   info.devices = pool.size();
   info.held = static_cast<uint32_t>(count_bits(pool.charged(), pool.words()));
   info.available = static_cast<uint32_t>(count_bits(pool.available(), pool.words()));
@@ -50,10 +52,85 @@ DeviceInfo describe_device(const DeviceIndex& device_index, const Pool& pool, ui
   const Where& place = slice.where_of(local);
   if (place.kind == Where::kNode) info.node = device_index.strings().text(place.node);
   info.allow_multiple_allocations = (slice.flags[local] & kMultiple) != 0;
-  info.available = pool.state_of(device) == PoolState::kComplete && test_bit(pool.available(), device);
+  info.available =
+      device_index.judge_device(pool, device).state == PoolState::kComplete && test_bit(pool.available(), device);
   for (const api::DeviceTaint* taint : device_index.taints(pool, device)) info.taints.push_back(*taint);
   info.holders = describe_holders(device_index, pool, slice.names[local]);
   return info;
+}
+
+// The devices of one node's part of the pool; `node` empty: those that several nodes can use. All of them if the whole
+// pool is one part.
+Words devices_of_part(const DeviceIndex& device_index, const Pool& pool, std::string_view node) {
+  Words part(pool.words(), 0);
+  if (pool.node_names.empty() || pool.local_node != kNoStr) {
+    set_range(part.data(), 0, pool.size());
+    return part;
+  }
+  const StrId wanted = node.empty() ? kNoStr : device_index.strings().find(node);
+  for (uint32_t device = 0; device < pool.size(); ++device) {
+    const Where& place = pool.where(device);
+    const StrId at = place.kind == Where::kNode ? place.node : kNoStr;
+    if (at == wanted) set_bit(part.data(), device);
+  }
+  return part;
+}
+
+Usage usage_among(const DeviceIndex& device_index, const Pool& pool, const Words& among,
+                  std::span<const std::string> ignored_taints) {
+  const auto count = [&](const uint64_t* bits) {
+    uint32_t sum = 0;
+    for (size_t w = 0; w < among.size(); ++w) sum += static_cast<uint32_t>(std::popcount(bits[w] & among[w]));
+    return sum;
+  };
+  Usage usage;
+  usage.total = static_cast<uint32_t>(count_bits(among.data(), among.size()));
+  usage.used = count(pool.charged());
+  Words tainted(pool.words(), 0), barred(pool.words(), 0);
+  if (device_index.features().device_taints) device_index.mark_tainted(pool, ignored_taints, tainted, barred);
+  usage.tainted = count(tainted.data());
+  if (pool.state != PoolState::kComplete && !pool.differs_by_node() && pool.stale_first() == pool.size()) return usage;
+  for (size_t w = 0; w < among.size(); ++w) barred[w] = ~barred[w] & among[w];
+  if (pool.state != PoolState::kComplete)
+    for (uint32_t device = 0; device < pool.size(); ++device)
+      if (test_bit(barred.data(), device) && device_index.judge_device(pool, device).state != PoolState::kComplete)
+        clear_bit(barred.data(), device);
+  usage.free = pool.count_free(barred.data());
+  return usage;
+}
+
+PoolInfo describe_part(const DeviceIndex& device_index, const Pool& pool, StrId node) {
+  PoolInfo info = describe_pool(device_index, pool);
+  info.node = node == kNoStr ? std::string_view() : device_index.strings().text(node);
+  const Words part = devices_of_part(device_index, pool, info.node);
+  info.devices = static_cast<uint32_t>(count_bits(part.data(), part.size()));
+  info.held = info.available = 0;
+  for (size_t w = 0; w < part.size(); ++w) {
+    info.held += static_cast<uint32_t>(std::popcount(part[w] & pool.charged()[w]));
+    info.available += static_cast<uint32_t>(std::popcount(part[w] & pool.available()[w]));
+  }
+  if (node == kNoStr) return info;
+  Judgement judgement = device_index.judge(pool, device_index.find_node(info.node));
+  info.state = judgement.state;
+  info.reason = std::move(judgement.reason);
+  return info;
+}
+
+// The number of a device of this name: of the one that the node can use, else of the first; kNone if there is none.
+uint32_t number_on(const DeviceIndex& device_index, const Pool& pool, std::string_view device, std::string_view node) {
+  const StrId id = device_index.strings().find(device);
+  const uint32_t first = id == kNoStr ? kNone : pool.find_device(id);
+  const NodeId at = first == kNone ? kNone : device_index.find_node(node);
+  if (at == kNone) return first;
+  for (const Segment& segment : device_index.view(at).segments) {
+    if (segment.pool != pool.id) continue;
+    uint32_t found = kNone;
+    pool.for_each_named(id, [&](uint32_t number) {
+      if (segment.mask.empty() || test_bit(segment.mask.data(), number)) found = std::min(found, number);
+    });
+    return found == kNone ? first : found;
+  }
+  return first;
 }
 
 }  // namespace
@@ -190,6 +267,38 @@ std::optional<PoolInfo> Inventory::pool(std::string_view driver, std::string_vie
   return describe_pool(*device_index_, *pool);
 }
 
+std::vector<PoolInfo> Inventory::pools_by_node() const {
+  std::vector<PoolInfo> list;
+  for (PoolInfo& whole : pools()) {
+    const Pool& pool = *device_index_->pool(whole.id);
+    if (pool.local_node != kNoStr || pool.node_names.empty()) {
+      if (pool.local_node != kNoStr) whole = describe_part(*device_index_, pool, pool.local_node);
+      list.push_back(std::move(whole));
+      continue;
+    }
+    std::vector<StrId> nodes = pool.node_names;
+    std::sort(nodes.begin(), nodes.end(),
+              [this](StrId a, StrId b) { return device_index_->strings().text(a) < device_index_->strings().text(b); });
+    for (const StrId node : nodes) list.push_back(describe_part(*device_index_, pool, node));
+    PoolInfo rest = describe_part(*device_index_, pool, kNoStr);
+    if (rest.devices > 0) list.push_back(std::move(rest));
+  }
+  return list;
+}
+
+std::optional<PoolInfo> Inventory::pool_on(std::string_view driver, std::string_view name,
+                                           std::string_view node) const {
+  const Pool* pool = device_index_->find_pool(driver, name);
+  if (pool == nullptr || !pool->has_slices()) return std::nullopt;
+  PoolInfo info = describe_pool(*device_index_, *pool);
+  if (const NodeId id = device_index_->find_node(node); id != kNone) {
+    Judgement judgement = device_index_->judge(*pool, id);
+    info.state = judgement.state;
+    info.reason = std::move(judgement.reason);
+  }
+  return info;
+}
+
 Usage& Usage::operator+=(const Usage& more) {
   total += more.total;
   used += more.used;
@@ -199,18 +308,17 @@ Usage& Usage::operator+=(const Usage& more) {
 }
 
 Usage Inventory::usage(PoolId id, std::span<const std::string> ignored_taints) const {
-  Usage usage;
   const Pool* pool = id < device_index_->pool_slots() ? device_index_->pool(id) : nullptr;
-  if (pool == nullptr) return usage;
-  usage.total = pool->size();
-  usage.used = static_cast<uint32_t>(count_bits(pool->charged(), pool->words()));
-  Words tainted(pool->words(), 0), barred(pool->words(), 0);
-  if (device_index_->features().device_taints) device_index_->mark_tainted(*pool, ignored_taints, tainted, barred);
-  usage.tainted = static_cast<uint32_t>(count_bits(tainted.data(), tainted.size()));
-  if (pool->state != PoolState::kComplete) return usage;
-  for (uint64_t& word : barred) word = ~word;
-  usage.free = pool->count_free(barred.data());
-  return usage;
+  if (pool == nullptr) return {};
+  Words all(pool->words(), 0);
+  set_range(all.data(), 0, pool->size());
+  return usage_among(*device_index_, *pool, all, ignored_taints);
+}
+
+Usage Inventory::usage(const PoolInfo& part, std::span<const std::string> ignored_taints) const {
+  const Pool* pool = part.id < device_index_->pool_slots() ? device_index_->pool(part.id) : nullptr;
+  if (pool == nullptr) return {};
+  return usage_among(*device_index_, *pool, devices_of_part(*device_index_, *pool, part.node), ignored_taints);
 }
 
 std::vector<DeviceInfo> Inventory::devices(PoolId id) const {
@@ -222,18 +330,20 @@ std::vector<DeviceInfo> Inventory::devices(PoolId id) const {
 }
 
 std::optional<DeviceInfo> Inventory::device(const DeviceName& name) const {
-  const Pool* pool = device_index_->find_pool(name.driver, name.pool);
-  StrId id = device_index_->strings().find(name.device);
-  uint32_t device = pool == nullptr || id == kNoStr ? kNone : pool->find_device(id);
-  if (device == kNone) return std::nullopt;
-  return describe_device(*device_index_, *pool, device);
+  return device_on(name, {});
 }
 
-std::vector<Inventory::PlacedTaint> Inventory::placed_taints(const DeviceName& name) const {
+std::optional<DeviceInfo> Inventory::device_on(const DeviceName& name, std::string_view node) const {
+  const Pool* pool = device_index_->find_pool(name.driver, name.pool);
+  const uint32_t found = pool == nullptr ? kNone : number_on(*device_index_, *pool, name.device, node);
+  return found == kNone ? std::nullopt : std::optional(describe_device(*device_index_, *pool, found));
+}
+
+std::vector<Inventory::PlacedTaint> Inventory::placed_taints(const DeviceName& name, std::string_view node) const {
   std::vector<PlacedTaint> list;
   const Pool* pool = device_index_->find_pool(name.driver, name.pool);
-  const StrId id = pool == nullptr ? kNoStr : device_index_->strings().find(name.device);
-  if (const uint32_t device = id == kNoStr ? kNone : pool->find_device(id); device != kNone) {
+  if (const uint32_t device = pool == nullptr ? kNone : number_on(*device_index_, *pool, name.device, node);
+      device != kNone) {
     uint32_t local = 0;
     const SliceTable& slice = pool->slice_of(device, &local);
     for (const api::DeviceTaint& taint : slice.taint_sets[slice.taints_of[local]]) list.push_back({taint, "", ""});

@@ -4,10 +4,12 @@
 // Slices become compact tables (slice_table.h) and are not kept, so that 800,000 devices fit into 1 GiB.
 //
 // Pools (KEP-4381; k8s.io/dynamic-resource-allocation/structured): all slices of one driver and pool name; only those
-// of the highest generation count; a pool is complete when their number equals the announced one. Use: each device has
-// a multiset of holders, keyed by claim uid. A claim contributes the allocation in its status (`apply_claim`, the
-// observed layer) and a decision not yet seen in the watch (`assume`, the assumed layer); their union counts, each
-// device once per claim. Results with adminAccess hold nothing.
+// of the highest generation count; a pool is complete when their number equals the announced one. If it is not, each
+// node judges by the slices that it can use: they may be a complete pool by themselves (drivers that publish every node
+// under one pool name). A device is still driver, pool and name: held on one node, its namesakes elsewhere are too.
+// Use: each device has a multiset of holders, keyed by claim uid. A claim contributes the allocation in its status
+// (`apply_claim`, the observed layer) and a decision not yet seen in the watch (`assume`, the assumed layer); their
+// union counts, each device once per claim. Results with adminAccess hold nothing.
 //
 // Not thread-safe: one thread owns it. Const functions may fill caches.
 #pragma once
@@ -55,13 +57,14 @@ struct PoolInfo {
   PoolId id = kNone;
   std::string driver;
   std::string name;
-  std::string node;  // the node, if all slices name the same one; else empty
+  std::string node;  // the node, if all slices name the same one, or whose part of the pool this is; else empty
   int64_t generation = 0;
   int64_t announced_slices = 0;
   int64_t seen_slices = 0;      // of the highest generation
   int64_t obsolete_slices = 0;  // of lower generations
   PoolState state = PoolState::kComplete;
-  std::string reason;  // for kIncomplete and kInvalid: a sentence that names slice, device and field
+  std::string reason;            // for kIncomplete and kInvalid: a sentence that names slice, device and field
+  bool differs_by_node = false;  // not complete as a whole, and nodes may judge it otherwise: see pools_by_node()
   uint32_t devices = 0;
   uint32_t held = 0;       // devices with at least one holder
   uint32_t available = 0;  // neither held exclusively nor blocked by counters
@@ -169,11 +172,20 @@ class Inventory {
 
   std::vector<PoolInfo> pools() const;  // by driver, then name
   std::optional<PoolInfo> pool(std::string_view driver, std::string_view name) const;
+  // As pools(), but with one entry per node for a pool whose slices name several, each as that node judges it, and one
+  // without a node for devices that several nodes can use. Slices, generation: of the whole pool.
+  std::vector<PoolInfo> pools_by_node() const;
+  // The pool as this node judges it; as a whole if the node sees none of its devices.
+  std::optional<PoolInfo> pool_on(std::string_view driver, std::string_view name, std::string_view node) const;
   // NoSchedule taints with an ignored key do not keep a device from being free.
   Usage usage(PoolId pool, std::span<const std::string> ignored_taints = {}) const;
+  // Of an entry of pools_by_node().
+  Usage usage(const PoolInfo& part, std::span<const std::string> ignored_taints = {}) const;
   // The devices of a pool in allocation order (slice name, list position).
   std::vector<DeviceInfo> devices(PoolId pool) const;
   std::optional<DeviceInfo> device(const DeviceName& name) const;
+  // Of several devices of this name, the one that the node can use; else the first.
+  std::optional<DeviceInfo> device_on(const DeviceName& name, std::string_view node) const;
   // One taint of a device, and the uid of the DeviceTaintRule it comes from (empty: from the slice).
   struct PlacedTaint {
     api::DeviceTaint taint;
@@ -181,8 +193,9 @@ class Inventory {
     std::string rule;  // the rule's name
   };
   // The taints of a device. First those of its slice, whatever the state of its pool, if the highest generation
-  // publishes the device (twice: those of the first); then those of the rules that select its names, published or not.
-  std::vector<PlacedTaint> placed_taints(const DeviceName& name) const;
+  // publishes the device (twice: those of the one that `node` can use, else of the first); then those of the rules that
+  // select its names, published or not.
+  std::vector<PlacedTaint> placed_taints(const DeviceName& name, std::string_view node = {}) const;
   std::vector<api::DeviceTaint> taints(const DeviceName& name) const;
   // The number of devices in the highest generations that a rule's selector matches.
   size_t count_selected(const api::DeviceTaintRule& rule) const;

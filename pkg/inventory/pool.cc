@@ -31,6 +31,15 @@ Pool::~Pool() {
 
 // ---- which slices count
 
+namespace {
+
+// Usable on one node as a whole, and independent of the slices of other nodes.
+bool is_of_one_node(const SliceTable& slice) {
+  return slice.where.kind == Where::kNode && !slice.has_counter_sets && slice.uses.empty() && slice.bare_sets.empty();
+}
+
+}  // namespace
+
 std::unique_ptr<SliceTable> Pool::put_slice(std::unique_ptr<SliceTable> slice) {
   const SliceTable& added = *slice;
   std::unique_ptr<SliceTable> gone = std::exchange(slices_[added.name], std::move(slice));
@@ -55,10 +64,12 @@ void Pool::enlist(const SliceTable& slice) {
   of.slices.insert(&slice);
   ++of.announced[slice.announced];
   if (!slice.problem.empty()) of.unusable.insert(&slice);
+  of.not_of_one_node += !is_of_one_node(slice);
 }
 
 void Pool::strike(const SliceTable& slice) {
   auto of = generations_.find(slice.generation);
+  of->second.not_of_one_node -= !is_of_one_node(slice);
   of->second.slices.erase(&slice);
   of->second.unusable.erase(&slice);
   auto announced_by = of->second.announced.find(slice.announced);
@@ -67,7 +78,9 @@ void Pool::strike(const SliceTable& slice) {
 }
 
 void Pool::update_live(const SliceTable* gone, const SliceTable* added) {
-  while (stale_parts_ > 0) remove_part(parts_.size() - 1);
+  std::set<const SliceTable*> missing = usable_though_stale();
+  drop_stale_except(missing);
+  placed_ = false;
   const int64_t newest = generations_.empty() ? 0 : generations_.rbegin()->first;
   if (generations_.empty() || newest != generation) {
     clear_parts();
@@ -78,7 +91,8 @@ void Pool::update_live(const SliceTable* gone, const SliceTable* added) {
     if (gone != nullptr && gone->generation == newest) take_out(*gone);
     if (added != nullptr && added->generation == newest) bring_in(*added);
   }
-  if (features_.stale_generations) bring_in_stale();
+  for (size_t s = live_.size() - stale_parts_; s < live_.size(); ++s) missing.erase(live_[s]);
+  for (const SliceTable* slice : missing) add_part(*slice, true);
   summarise_places();
   judge();
 }
@@ -101,66 +115,6 @@ void Pool::take_out(const SliceTable& slice) {
     remove_part(static_cast<size_t>(it - live_.begin()));
   }
   if (slice.has_counter_sets) withdraw(slice);
-}
-
-// The slices of an older generation, if upstream still uses them: complete, all on one node, and nothing newer on that
-// node. Excludes generations with counters.
-bool Pool::usable_though_stale(int64_t older, std::vector<const SliceTable*>* found) const {
-  StrId node = kNoStr;
-  for (const auto& [slice_name, slice] : slices_) {
-    if (slice->generation != older) continue;
-    bool plain = slice->where.kind == Where::kNode && !slice->has_counter_sets && slice->uses.empty();
-    if (!plain || !slice->problem.empty() || (node != kNoStr && slice->where.node != node)) return false;
-    node = slice->where.node;
-    found->push_back(slice.get());
-  }
-  for (const auto& [slice_name, slice] : slices_)
-    if (slice->generation > older && (slice->where.kind != Where::kNode || slice->where.node == node)) return false;
-  return static_cast<int64_t>(found->size()) == found->front()->announced;
-}
-
-void Pool::bring_in_stale() {
-  std::vector<int64_t> older;
-  for (const auto& [slice_name, slice] : slices_)
-    if (slice->generation != generation && std::find(older.begin(), older.end(), slice->generation) == older.end())
-      older.push_back(slice->generation);
-  for (int64_t candidate : older) {
-    std::vector<const SliceTable*> found;
-    if (!usable_though_stale(candidate, &found)) continue;
-    for (const SliceTable* slice : found)
-      if (slice->size() > 0) add_part(*slice, true);
-  }
-}
-
-void Pool::invalidate(std::string text) {
-  state = PoolState::kInvalid;
-  reason = std::move(text);
-}
-
-void Pool::judge() {
-  state = PoolState::kComplete;
-  reason.clear();
-  announced = seen = obsolete = 0;
-  if (generations_.empty()) return;
-  const Generation& newest = generations_.rbegin()->second;
-  seen = static_cast<int64_t>(newest.slices.size());
-  obsolete = static_cast<int64_t>(slices_.size()) - seen;
-  announced = (*newest.slices.begin())->announced;
-  if (newest.announced.size() > 1 || seen != announced) {
-    state = PoolState::kIncomplete;
-    reason = newest.announced.size() > 1
-                 ? "slices of generation " + std::to_string(generation) + " announce different resourceSliceCount"
-                 : "generation " + std::to_string(generation) + " has " + std::to_string(seen) + " of " +
-                       std::to_string(announced) + " announced slices";
-  } else if (!newest.unusable.empty()) {
-    invalidate((*newest.unusable.begin())->problem);
-  } else if (!twice_.empty()) {
-    invalidate("device " + quote(twice_.begin()->first) + " is published twice");
-  } else if (!sets_twice_.empty()) {
-    invalidate("counter set " + quote(*sets_twice_.begin()) + " is published twice");
-  } else if (std::string missing = unpublished_reason(); !missing.empty()) {
-    invalidate(std::move(missing));
-  }
 }
 
 // ---- use

@@ -44,6 +44,12 @@ struct CounterUse {
   Amount amount;
 };
 
+// What a pool is to one node, or as a whole.
+struct Judgement {
+  PoolState state = PoolState::kComplete;
+  std::string reason;  // unless complete: as PoolInfo::reason
+};
+
 class Pool {
  public:
   // `features` must outlive the pool.
@@ -99,9 +105,23 @@ class Pool {
     uint32_t local;
     return slice_of(device, &local).where_of(local);
   }
-  // Complete, incomplete or invalid, for this device (see Features::stale_generations).
-  PoolState state_of(uint32_t device) const { return device >= stale_first_ ? PoolState::kComplete : state; }
-  // The first device of an older generation; size() if there is none.
+  // Nodes may judge the pool differently from `state`, each by the slices that it can use: see judge_for().
+  bool differs_by_node() const { return differs_; }
+  // What the pool is to a node for which exactly these slices of the highest generation matter: those usable there, and
+  // all with counters. If they are as many as they announce, they are the pool; otherwise all slices of their
+  // generation count. A pool that is complete as a whole is complete for every node.
+  Judgement judge_for(const std::vector<const SliceTable*>& relevant) const;
+  // The slices by the nodes that they name.
+  struct Places {
+    std::unordered_map<StrId, std::vector<const SliceTable*>> newest_of;  // of the highest generation, without counters
+    std::vector<const SliceTable*> newest_others;                         // that name no node as a whole, or counters
+    std::unordered_map<StrId, std::vector<uint32_t>> live_of;             // positions in live()
+    std::vector<uint32_t> live_others;
+  };
+  // Made at the first call after a change.
+  const Places& places() const;
+  // The first device of an older generation that its node still uses; size() if there is none. Such devices are usable
+  // whatever `state` says (see Features::stale_generations).
   uint32_t stale_first() const { return stale_first_; }
   // Every number of a device's name: one, plus one per stale generation.
   template <class F>
@@ -180,6 +200,7 @@ class Pool {
     std::set<const SliceTable*, ByName> slices;
     std::map<int64_t, uint32_t> announced;         // announced numbers of slices, and by how many
     std::set<const SliceTable*, ByName> unusable;  // with a problem
+    size_t not_of_one_node = 0;                    // slices with counters, or that do not name one node as a whole
   };
   // A slice that counts and has devices.
   struct Part {
@@ -203,10 +224,11 @@ class Pool {
   bool counts(const SliceTable& slice) const;
   void bring_in(const SliceTable& slice);
   void take_out(const SliceTable& slice);
-  void bring_in_stale();
-  bool usable_though_stale(int64_t older, std::vector<const SliceTable*>* found) const;
+  std::set<const SliceTable*> usable_though_stale() const;
+  void drop_stale_except(const std::set<const SliceTable*>& wanted);
   void judge();
-  void invalidate(std::string text);
+  bool slices_differ_in_place() const;
+  std::string nodes_that_publish() const;
 
   // pool_parts.cc: the devices of a slice that counts
   void add_part(const SliceTable& slice, bool stale);
@@ -255,7 +277,8 @@ class Pool {
   void refresh_users(const std::vector<StrId>& set_names);
   std::vector<StrId> sets_of(const SliceTable& slice, uint32_t first_use, uint32_t last_use) const;
   void drop_if_idle(StrId set_name);
-  std::string unpublished_reason() const;
+  // `among`: only these slices; null: all.
+  std::string unpublished_reason(const std::vector<const SliceTable*>* among) const;
 
   Strings& strings_;
   const Features& features_;
@@ -274,6 +297,9 @@ class Pool {
   uint32_t size_ = 0;
   size_t stale_parts_ = 0;
   uint32_t stale_first_ = 0;
+  bool differs_ = false;
+  mutable Places by_place_;
+  mutable bool placed_ = false;  // by_place_ is made
   DeviceNames names_;
   std::map<std::string_view, uint32_t> twice_;  // names that the highest generation repeats, with counts
 

@@ -179,14 +179,19 @@ void Pool::refresh_users(const std::vector<StrId>& set_names) {
 }
 
 // Names a slice that consumes counters no slice publishes; empty if there is none.
-std::string Pool::unpublished_reason() const {
+std::string Pool::unpublished_reason(const std::vector<const SliceTable*>* among) const {
+  const auto asked = [among](const SliceTable* slice) {
+    return among == nullptr || std::find(among->begin(), among->end(), slice) != among->end();
+  };
   for (const auto& [slice_name, slice] : naming_alone_)
-    for (StrId set : slice->bare_sets)
+    for (StrId set : asked(slice) ? slice->bare_sets : std::vector<StrId>())
       if (auto it = sets_.find(set); it == sets_.end() || it->second.publishers.empty())
         return "ResourceSlice " + quote(slice_name) + " consumes counter set " + quote(strings_.text(set)) +
                ", which the pool does not publish";
-  if (unpublished_.empty()) return {};
-  const auto& [slice_name, part] = *unpublished_.begin();
+  const auto first =
+      std::find_if(unpublished_.begin(), unpublished_.end(), [&](const auto& one) { return asked(one.second->table); });
+  if (first == unpublished_.end()) return {};
+  const auto& [slice_name, part] = *first;
   const SliceTable& slice = *part->table;
   uint32_t u = 0;
   while (part->uses[u].counter != kUnpublished) ++u;

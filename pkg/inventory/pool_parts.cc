@@ -8,7 +8,8 @@ namespace dra::inventory {
 
 void Pool::add_part(const SliceTable& slice, bool stale) {
   auto fresh_end = live_.end() - static_cast<ptrdiff_t>(stale_parts_);
-  auto at = stale ? live_.end() : std::lower_bound(live_.begin(), fresh_end, &slice, Generation::ByName());
+  auto at = stale ? std::lower_bound(fresh_end, live_.end(), &slice, Generation::ByName())
+                  : std::lower_bound(live_.begin(), fresh_end, &slice, Generation::ByName());
   const auto position = static_cast<size_t>(at - live_.begin());
   const uint32_t first = position < first_.size() ? first_[position] : size_;
 

@@ -62,7 +62,7 @@ struct ManagerOptions {
   allocator::Strategy strategy = allocator::Strategy::kBestFit;
   // inventory::Features and allocator::Options of the same names. With kFirstFit and both, devices are chosen as
   // kube-scheduler 1.36 does, and as dra-conformance judges.
-  bool stale_generations = false;
+  bool stale_generations = true;
   bool strict_selector_errors = false;
   bool quantity_operators = false;
   // --kube-api-qps and --kube-api-burst; 0: no limit of our own; the server's 429 is obeyed.

@@ -17,8 +17,10 @@ std::string cut(const std::string& words) {
   return words.size() <= kMaxDriverWords ? words : std::string(utf8_prefix(words, kMaxDriverWords)) + "...";
 }
 
-std::optional<DeviceTrouble> published_trouble(const Allocated& result, const inventory::Inventory& inventory) {
-  const auto pool = inventory.pool(result.driver, result.pool);
+// `node`: where the allocation's devices are; empty: several nodes can use them.
+std::optional<DeviceTrouble> published_trouble(const Allocated& result, const std::string& node,
+                                               const inventory::Inventory& inventory) {
+  const auto pool = inventory.pool_on(result.driver, result.pool, node);
   if (!pool || pool->seen_slices == 0)
     return DeviceTrouble{Trouble::kDriverAbsent, "", "its driver publishes no slices of pool " + result.pool, ""};
   if (pool->state != inventory::PoolState::kComplete)
@@ -75,8 +77,10 @@ bool may_pass(DeviceTrouble::Kind kind) {
 std::vector<DeviceTrouble> troubles_of(const api::ResourceClaim& claim, const inventory::Inventory* inventory) {
   std::vector<DeviceTrouble> troubles;
   if (!claim.status.allocation) return troubles;
+  const std::string* only = api::only_node(*claim.status.allocation);
+  const std::string node = only == nullptr ? "" : *only;
   for (const Allocated& result : claim.status.allocation->results) {
-    std::optional<DeviceTrouble> trouble = inventory ? published_trouble(result, *inventory) : std::nullopt;
+    std::optional<DeviceTrouble> trouble = inventory ? published_trouble(result, node, *inventory) : std::nullopt;
     if (!trouble) trouble = reported_trouble(claim, result);
     if (!trouble) continue;
     trouble->device = result.driver + "/" + result.pool + "/" + result.device;

@@ -50,6 +50,8 @@ bool SliceChanges::pool_changed(const inventory::Inventory& inventory, const Poo
     if (last != seen_.end()) seen_.erase(last);
     return true;
   }
+  // Nodes may judge it differently, each by its own slices, and all of them count.
+  if (pool->differs_by_node) return true;
   const Seen now{pool->generation, pool->state};
   if (last != seen_.end() && last->second == now) return false;
   seen_[name] = now;

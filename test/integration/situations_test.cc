@@ -336,4 +336,29 @@ TEST_F(Situation, ExtendedResourceClaimOfAFinishedPod) {
   EXPECT_TRUE(soon([&] { return cluster().watchdog().claims() == 0; }));
 }
 
+// Some drivers publish each node's devices under one pool name, with a generation of its own: the slices of a node are
+// its pool. A device is still driver, pool and name: while gpu-0 of one node is held, gpu-0 of the other is not free.
+TEST_F(Situation, OnePoolNameOnTwoNodes) {
+  begin();
+  api().create({{"apiVersion", "resource.k8s.io/v1"},
+                {"kind", "DeviceClass"},
+                {"metadata", {{"name", "net"}}},
+                {"spec", {{"selectors", {{{"cel", {{"expression", "device.driver == \"net.test\""}}}}}}}}});
+  for (const int node : {0, 1}) {
+    Json published = slice(node_name(static_cast<size_t>(node)), 1);
+    published["metadata"]["name"] = "net-" + std::to_string(node);
+    published["spec"]["driver"] = "net.test";
+    published["spec"]["pool"] = {{"name", "blue"}, {"generation", 1 + 2 * node}, {"resourceSliceCount", 1}};
+    api().create(published);
+  }
+  api().create(claim_template("net", "net"));
+  api().create(pod("first", {from_template("gpu", "net")}));
+  ASSERT_TRUE(soon([&] { return bound("first"); }));
+  api().create(pod("second", {from_template("gpu", "net")}));
+  EXPECT_TRUE(never([&] { return bound("second"); }, 20s));
+  api().remove(Api::path("Pod", "first"));
+  EXPECT_TRUE(soon([&] { return bound("second"); }));
+  EXPECT_EQ(cluster().verdict(), "");
+}
+
 }  // namespace dra::integration::situations_test

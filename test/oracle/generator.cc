@@ -164,7 +164,7 @@ class WorldMaker {
                                 "-" + std::to_string(s);
     }
     if (with_.odd_pools && dice_.chance(12)) {
-      switch (dice_.below(4)) {
+      switch (dice_.below(5)) {
         case 0:  // incomplete
           ++slices[0].pool.resource_slice_count;
           for (api::ResourceSlice& slice : slices)
@@ -179,6 +179,9 @@ class WorldMaker {
         case 2:  // invalid: a counter that is not declared
           if (!slices[0].devices.empty()) slices[0].devices[0].consumes_counters = {{"nowhere", {{"mem", "1"}}}};
           break;
+        case 3:  // another node publishes its own pool under this name
+          add_twins(slices);
+          break;
         default: {  // left by an older generation
           api::ResourceSlice old = slices[0];
           old.metadata.name = "0-old-" + std::to_string(number);
@@ -189,6 +192,21 @@ class WorldMaker {
       }
     }
     for (api::ResourceSlice& slice : slices) world_.slices.push_back(std::move(slice));
+  }
+
+  void add_twins(std::vector<api::ResourceSlice>& slices) {
+    if (slices[0].node_name.empty() || pool_counters_) return;
+    std::vector<api::ResourceSlice> twins = slices;
+    const std::string node = dice_.one_of(world_.nodes).metadata.name;
+    int more = 0;
+    for (api::ResourceSlice& twin : twins) {
+      more += static_cast<int>(twin.devices.size());
+      twin.metadata.name = "twin-" + twin.metadata.name;
+      twin.node_name = node;
+    }
+    if (devices_ + more > with_.max_devices) return;
+    devices_ += more;
+    slices.insert(slices.end(), twins.begin(), twins.end());
   }
 
   api::Device make_device(const std::string& driver, int number, Where where) {

@@ -67,9 +67,11 @@ bool slice_relevant(const World& world, const api::ResourceSlice& slice, const a
   return false;
 }
 
-// Duplicate device or counter set names, or a device that draws on an undeclared counter, anywhere in the pool.
-// Counters are ignored without their gate.
-bool pool_invalid(const World& world, const std::vector<const api::ResourceSlice*>& slices) {
+// Duplicate device or counter set names among the slices that matter to the node, or a device that draws on an
+// undeclared counter, also on other nodes if their slices are needed to make the pool whole. Counters are ignored
+// without their gate.
+bool pool_invalid(const World& world, const std::vector<const api::ResourceSlice*>& relevant,
+                  const std::vector<const api::ResourceSlice*>& slices) {
   std::set<std::string> device_names, set_names;
   std::set<CounterKey> counters;
   const bool partitions = world.on("DRAPartitionableDevices");
@@ -79,9 +81,11 @@ bool pool_invalid(const World& world, const std::vector<const api::ResourceSlice
       if (!set_names.insert(set.name).second) return true;
       for (const auto& [counter, value] : set.counters) counters.insert({set.name, counter});
     }
+  for (const api::ResourceSlice* slice : relevant)
+    for (const api::Device& device : slice->devices)
+      if (!device_names.insert(device.name).second) return true;
   for (const api::ResourceSlice* slice : slices)
     for (const api::Device& device : slice->devices) {
-      if (!device_names.insert(device.name).second) return true;
       for (const auto& consumption : device.consumes_counters) {
         if (!partitions) break;
         if (!set_names.count(consumption.counter_set)) return true;
@@ -168,7 +172,7 @@ void add_pool(Scene& scene, const PoolKey& key, std::vector<const api::ResourceS
   pool.driver = key.first;
   pool.name = key.second;
   pool.incomplete = !whole_pool_here && static_cast<int64_t>(slices.size()) != announced;
-  pool.invalid = !pool.incomplete && pool_invalid(world, slices);
+  pool.invalid = !pool.incomplete && pool_invalid(world, relevant, whole_pool_here ? relevant : slices);
   charge_holders(world, slices, pool);
   for (const api::ResourceSlice* slice : slices)
     for (const api::Device& device : slice->devices)
