@@ -2,6 +2,7 @@
 
 #include "pkg/api/claim_bounds.h"
 #include "pkg/reconcile/extended_claim.h"
+#include "pkg/reconcile/group_claims.h"
 
 #include <algorithm>
 #include <functional>
@@ -94,6 +95,13 @@ PodState derive_state(const View& view, const api::Pod& pod, const Options& opti
     state.ordinary_wait = ordinary;
   };
   for (const api::PodResourceClaim& entry : pod.resource_claims) {
+    if (is_entry_of_group(view, pod, entry)) {
+      // kube-scheduler serves the pods that are not ours, and nothing is wrong with them.
+      const Role role = role_of(pod, options);
+      if (role == Role::kBoundBare) continue;
+      wait(why_entry_of_group_waits(pod, entry), role == Role::kExplain);
+      continue;
+    }
     ResolvedClaim resolved = resolve_claim(pod, entry);
     if (resolved.state == ResolvedClaim::State::kNotNeeded) continue;
     if (resolved.state == ResolvedClaim::State::kNotCreated) {

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "pkg/api/claim_bounds.h"
+#include "pkg/reconcile/group_claims.h"
 #include "pkg/reconcile/groups.h"
 #include "pkg/reconcile/pod_claims.h"
 #include "pkg/reconcile/writes.h"
@@ -71,6 +72,14 @@ class Pass {
       complete_.push_back(*published);
       return;
     }
+    // One claim serves the whole group: none is made for each member.
+    if (is_entry_of_group(view_, pod_, entry)) {
+      if (published)
+        complete_.push_back(*published);
+      else
+        warn(entry.name, why_entry_of_group_waits(pod_, entry));
+      return;
+    }
     if (published && !replaceable(*published)) {
       complete_.push_back(*published);
       return;
@@ -118,6 +127,8 @@ class Pass {
 
   // Adds the create; false when it must wait.
   bool create(const api::PodResourceClaim& entry) {
+    // The PodGroup's own events, and the end of the list, requeue the key.
+    if (may_be_entry_of_group(view_, pod_)) return false;
     const std::string name = generated_claim_name(pod_.metadata.name, entry.name, pod_.metadata.uid);
     if (const api::ResourceClaim* taken = view_.claim(in_namespace(name))) {
       // Our own claim is being deleted: its deletion requeues the key. Another's: somebody has to remove it.
@@ -335,6 +346,12 @@ void ClaimTemplateReconciler::on_claim(const View& view, const api::ResourceClai
     if (pod && pod->metadata.uid == owner->uid && wants_claims(*pod)) keys.insert(pod->metadata.key());
   }
   for (const std::string& key : keys) out.add(pod_key(key));
+}
+
+// Whether an entry is the group's is known only with the PodGroup.
+void ClaimTemplateReconciler::on_group(const View& view, std::string_view group, EnqueueRequests& out) const {
+  for (const api::Pod* pod : view.pods_of_group(group))
+    if (wants_claims(*pod)) out.add(pod_key(pod->metadata.key()));
 }
 
 void ClaimTemplateReconciler::on_claim_template(const View& view, const api::ResourceClaimTemplate*,

@@ -41,6 +41,7 @@ class ClaimTemplateReconciler : public reconcile::Reconciler {
                 reconcile::EnqueueRequests& out) const override;
   void on_claim_template(const reconcile::View& view, const api::ResourceClaimTemplate* before,
                          const api::ResourceClaimTemplate* after, reconcile::EnqueueRequests& out) const override;
+  void on_group(const reconcile::View& view, std::string_view group, reconcile::EnqueueRequests& out) const override;
 
  private:
   Options options_;

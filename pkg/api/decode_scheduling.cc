@@ -7,6 +7,12 @@ namespace dra::api {
 
 namespace detail {
 
+bool read_group_claim(const WireValue& v, PodResourceClaim& out, Trouble& t) {
+  return expect_object(v, t) && field(v, "name", out.name, t) &&
+         field(v, "resourceClaimName", out.resource_claim_name, t) &&
+         field(v, "resourceClaimTemplateName", out.resource_claim_template_name, t);
+}
+
 bool read(const WireValue& v, PodGroup& out, Trouble& t) {
   return expect_object(v, t) && read_metadata_in_use(v, out.metadata, Labels::kDropped, t) &&
          section(v, "spec", t, [&](const WireValue& spec) {
@@ -18,6 +24,10 @@ bool read(const WireValue& v, PodGroup& out, Trouble& t) {
                           }) &&
                   (out.min_count || field(spec, "minMember", out.min_count, t)) &&
                   field(spec, "scheduleTimeoutSeconds", out.schedule_timeout_seconds, t) &&
+                  field_with(spec, "resourceClaims", t,
+                             [&](const WireValue& list) {
+                               return read_list(list, out.resource_claims, t, read_group_claim);
+                             }) &&
                   section(spec, "schedulingConstraints", t, [&](const WireValue& constraints) {
                     std::vector<std::string> keys;  // the API has at most one
                     if (!field_with(constraints, "topology", t, [&](const WireValue& list) {

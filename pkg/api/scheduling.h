@@ -6,7 +6,9 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
+#include "pkg/api/core.h"
 #include "pkg/api/meta.h"
 
 namespace dra::api {
@@ -20,6 +22,9 @@ struct PodGroup {
   std::optional<int32_t> schedule_timeout_seconds;
   // spec.schedulingConstraints.topology[0].key (scheduling.k8s.io): all pods must share one value of this node label.
   std::string topology_key;
+  // spec.resourceClaims (scheduling.k8s.io; DRAWorkloadResourceClaims): one claim each for all pods of the group. An
+  // entry of a pod that equals one of them stands for that claim.
+  std::vector<PodResourceClaim> resource_claims;
 };
 
 }  // namespace dra::api
