@@ -144,14 +144,11 @@ void GroupReconcile::not_found(const gang::Decision& decision, const std::vector
     return say(needs + "; " + (decision.error ? decision.error->message() : "their claims cannot be allocated"));
   }
   park(asked);
-  // More devices would not help: a class does not exist, or an expression does not compile.
-  allocator::Request alone;
-  for (const ClaimState& claim : asked[decision.guilty.value_or(0)]->steps->state_.claims)
-    if (!claim.allocated()) alone.claims.push_back(claim.claim);
-  if (!alone.claims.empty())
-    if (const allocator::FoundNodes found = tools_.allocator.find_nodes(alone, {}); found.error)
-      return say(needs + "; " + found.error->message());
   std::string kept = first_->kept_from_;
+  bool refused = false;
+  const std::string alone = why_not_alone(*asked[decision.guilty.value_or(0)]->steps, &refused);
+  // More devices would not help: a class does not exist, or an expression does not compile.
+  if (refused) return say(needs + "; " + alone);
   if (decision.never) {
     tools_.kept.drop(members_.group.key());
   } else if (const Duration left = until_starving(); left > Duration::zero()) {
@@ -159,7 +156,31 @@ void GroupReconcile::not_found(const gang::Decision& decision, const std::vector
   } else if (const size_t count = keep_nodes(asked, nodes); count > 0) {
     kept += "; since it waits for so long, " + std::to_string(count) + " nodes are kept for it";
   }
-  say(needs + (decision.never ? ", which this cluster never can: " : ": ") + decision.reason + kept);
+  say(needs + (decision.never ? ", which this cluster never can: " : ": ") + decision.reason +
+      (alone.empty() ? "" : "; one member alone does not fit either: " + alone) + kept);
+}
+
+// The cause that a pod of no group would get. Empty: the member fits alone, or finding out takes more than a slice.
+std::string GroupReconcile::why_not_alone(PodReconcile& steps, bool* refused) {
+  const NodeChoice choice = steps.candidate_nodes();
+  if (choice.watch_lags) return "";
+  const std::vector<allocator::NodeId> order = numbers_of(choice, tools_.inventory);
+  allocator::Request request;
+  for (const ClaimState& claim : steps.state_.claims)
+    if (!claim.allocated()) request.claims.push_back(claim.claim);
+  std::optional<allocator::FoundNodes> found;
+  if (!request.claims.empty()) {
+    // Without nodes, too: what is wrong with a claim comes first.
+    found = tools_.allocator.find_nodes(request, order, 1);
+    *refused = found->error.has_value();
+    if (*refused) return found->error->message();
+  }
+  if (choice.nodes.empty()) {
+    const verdict::Verdict verdict = steps.verdict_of({}, nullptr);
+    return verdict.nodes > 0 && !verdict.node_groups.empty() ? verdict::sentence(verdict) : choice.why_none;
+  }
+  if (!found || found->outcome != allocator::Outcome::kInfeasible) return "";
+  return verdict::sentence(steps.verdict_of(order, &*found, &request));
 }
 
 }  // namespace dra::allocation

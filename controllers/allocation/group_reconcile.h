@@ -66,6 +66,8 @@ class GroupReconcile {
   std::vector<gang::Member> questions_about(const std::vector<size_t>& asked);
   void say_ignored(const gang::Decision& decision);
   void write_decision(const std::vector<Member*>& asked, gang::Decision& decision);
+  // `refused`: the claims themselves are at fault.
+  std::string why_not_alone(PodReconcile& steps, bool* refused);
   void not_found(const gang::Decision& decision, const std::vector<Member*>& asked, GroupNodes& nodes);
   // kept_nodes.cc. Zero: the group has waited so long that nodes are kept for it.
   Duration until_starving() const;

@@ -171,6 +171,32 @@ TEST_F(GroupTest, FiguresAloneAreNoNews) {
   EXPECT_EQ(pass("a"), "") << "3 of 4 members are ready";
 }
 
+// The cause that a pod of no group would get.
+TEST_F(GroupTest, WhatKeepsEvenASingleMemberIsNamed) {
+  put_members("ab");
+  const std::vector<std::string> names = nodes.names;
+  nodes.refused = {names.begin(), names.end()};
+  pass("a");
+  EXPECT_NE(event().note.find("one member alone does not fit either: 0/2 nodes are available: 2 Insufficient cpu"),
+            std::string::npos)
+      << event().note;
+  nodes.refused.clear();
+  view.emitted.clear();
+  for (const char* claim : {"ca", "cb"}) {
+    api::ResourceClaim fails = make_claim(claim);
+    fails.spec.requests[0].exactly->selectors = {"device.attributes[\"none\"].x == 1"};
+    put(fails);
+  }
+  pass("a");
+  EXPECT_NE(event().note.find("on which a selector fails"), std::string::npos) << event().note;
+  // Where a member alone would fit, the group is the reason.
+  view.emitted.clear();
+  view.pods.clear();
+  put_members("abcdef", "6");
+  pass("a");
+  EXPECT_EQ(event().note.find("alone"), std::string::npos) << event().note;
+}
+
 TEST_F(GroupTest, AClassThatDoesNotExistIsTheReason) {
   put_members("ab");
   for (const char* name : {"ca", "cb"}) {

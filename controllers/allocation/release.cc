@@ -145,7 +145,8 @@ std::string PodReconcile::devices_words() const {
   std::vector<api::AllocationResult> allocations;
   for (const ClaimState& claim : state_.claims)
     if (claim.allocated()) allocations.push_back(*claim.claim->status.allocation);
-  return "allocated " + devices_of(allocations);
+  const std::string devices = devices_of(allocations);
+  return devices.empty() ? "allocated claims that ask for no device" : "allocated " + devices;
 }
 
 void PodReconcile::lift_gate(const api::NodeSelectorTerm& term) {

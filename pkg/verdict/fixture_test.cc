@@ -25,6 +25,7 @@ std::shared_ptr<const api::ResourceClaim> VerdictWorld::claim(const std::string&
   request.exactly.emplace();
   request.exactly->device_class_name = of_class;
   request.exactly->count = devices;
+  if (all) request.exactly->allocation_mode = "All";
   if (of_class == "nic") return made;
   request.exactly->selectors = selectors;
   request.exactly->capacity_requests = capacity;

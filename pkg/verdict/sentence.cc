@@ -36,7 +36,7 @@ std::string refused_nodes(const Verdict& verdict) {
   size_t shown = 0;
   uint32_t others = 0;
   for (const NodeGroup& group : verdict.node_groups) {
-    if (group.problem == NodeProblem::kDevices) continue;
+    if (group.problem == NodeProblem::kDevices || group.nodes == 0) continue;
     if (shown++ >= kMaxGroups)
       others += group.nodes;
     else

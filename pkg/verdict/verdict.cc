@@ -144,9 +144,18 @@ RequestVerdict request_verdict(const allocator::RequestReason& reason, const Dev
       (count.cause == Cause::kCombination ? usable : others) += count.devices;
     }
   }
-  for (DeviceGroup& group : out.groups) name_holders(group, facts);
+  // Mode All takes every device of a node, and a claim has room for 32.
+  const bool too_many = out.wanted == 0 && others == 0 && reason.most_on_one_node > api::kMaxAllocationResults;
+  for (DeviceGroup& group : out.groups) {
+    name_holders(group, facts);
+    if (!too_many || group.problem != DeviceProblem::kFree) continue;
+    group.problem = DeviceProblem::kLimit;
+    group.text = "mode All takes all " + std::to_string(reason.most_on_one_node) +
+                 " of a node, and a claim can have at most " + std::to_string(api::kMaxAllocationResults) +
+                 ": use allocationMode ExactCount, or a selector that leaves fewer";
+  }
   // Mode All wants every selected device, so any unavailable one blocks it.
-  out.possible = out.wanted == 0 ? usable > 0 && others == 0 : reason.most_on_one_node >= out.wanted;
+  out.possible = out.wanted == 0 ? usable > 0 && others == 0 && !too_many : reason.most_on_one_node >= out.wanted;
   if (usable >= out.wanted && out.wanted > 0 && !out.possible) out.most_on_one_node = reason.most_on_one_node;
   if (!out.invalid.empty()) out.possible = false;
   if (reason.most_there < out.wanted && out.selected() >= out.wanted) out.most_there = reason.most_there;

@@ -33,6 +33,7 @@ struct VerdictWorld {
   bool pinned = false;  // another claim of the pod has devices on a node that is gone
 
   int count = 1;
+  bool all = false;  // allocationMode All
   std::string request_name = "gpu";
   std::vector<std::string> selectors;
   std::string device_class = "gpu";

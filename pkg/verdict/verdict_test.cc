@@ -137,6 +137,22 @@ TEST(Verdict, TooFewOnOneNodeComesFirst) {
 }
 
 // Parts of the pool not seen yet, and a device that serves several requests, may be enough.
+// kube-scheduler: "number of requested devices 33 exceeds the claim limit of 32".
+TEST(Verdict, ModeAllOfMoreDevicesThanAClaimCanHaveNamesTheLimit) {
+  for (const int devices : {32, 33, 40}) {
+    VerdictWorld world;
+    world.all = true;
+    for (WorldNode& node : world.nodes) node.devices = devices;
+    const Verdict verdict = world.judge();
+    EXPECT_EQ(verdict.answer, devices <= 32 ? Answer::kFits : Answer::kDoesNotFit) << sentence(verdict);
+    if (devices <= 32) continue;
+    check_sums(verdict, std::to_string(devices));
+    for (const std::string& said : {sentence(verdict), text(verdict, {10'000, false})})
+      EXPECT_THAT(said, HasSubstr("mode All takes all " + std::to_string(devices) +
+                                  " of a node, and a claim can have at most 32"));
+  }
+}
+
 TEST(Verdict, TooFewOnOneNodeIsSaidOnlyWhereItIsKnown) {
   VerdictWorld incomplete;
   incomplete.count = 5;
