@@ -7,6 +7,7 @@
 #include "pkg/cel/cel.h"
 #include "pkg/inspect/chain.h"
 #include "pkg/inspect/explain.h"
+#include "pkg/inspect/shapes.h"
 #include "pkg/reconcile/device_health.h"
 #include "pkg/reconcile/pod_claims.h"
 
@@ -109,12 +110,38 @@ void check_classes(const State& state, Findings& findings) {
     }
 }
 
+std::string of_node(const inventory::PoolInfo& pool) {
+  return pool.node.empty() ? "" : " on node " + pool.node;
+}
+
+// Devices are told apart by driver, pool and name: what one node holds, its namesakes on other nodes are not free.
+void check_shared_names(const State& state, Findings& findings) {
+  for (const auto& [pool, slices] : slices_by_pool(state.objects)) {
+    std::map<std::string_view, std::string_view> nodes;  // by device
+    bool told = false;
+    for (const api::ResourceSlice* slice : slices)
+      for (const api::Device& device : slice->devices) {
+        const std::string& node = slice->per_device_node_selection ? device.node_name : slice->node_name;
+        if (node.empty() || told) continue;
+        const auto [same, fresh] = nodes.try_emplace(device.name, node);
+        if (fresh || same->second == node) continue;
+        told = true;
+        findings.add(Health::kWarning,
+                     "nodes " + std::string(same->second) + " and " + node + " publish device " + device.name +
+                         " under one pool name, " + pool.first + "/" + pool.second +
+                         ": while a claim holds it on one node, it is not free on the other",
+                     "configure driver " + pool.first + " to publish one pool per node, named after the node");
+      }
+  }
+}
+
 void check_pools(const State& state, Findings& findings) {
   if (state.objects.hides("resourceslices")) return findings.begin("pools", "");
   size_t pools = 0;
   for (const inventory::PoolInfo& pool : state.inventory.pools()) pools += pool.seen_slices > 0;
   findings.begin("pools", counted(pools, "pool") + ", all complete");
-  for (const inventory::PoolInfo& pool : state.inventory.pools()) {
+  std::set<inventory::PoolId> told;
+  for (const inventory::PoolInfo& pool : state.inventory.pools_by_node()) {
     const std::string name = "pool " + pool.driver + "/" + pool.name;
     if (pool.seen_slices == 0) {
       if (pool.held > 0)
@@ -124,14 +151,16 @@ void check_pools(const State& state, Findings& findings) {
     }
     if (pool.state != inventory::PoolState::kComplete)
       findings.add(Health::kIll,
-                   name + " is " + std::string(inventory::pool_state_name(pool.state)) + ": " + pool.reason,
-                   "restart the driver's pod on node " + (pool.node.empty() ? std::string("of the pool") : pool.node) +
-                       " if it stays so");
-    if (pool.obsolete_slices > 0)
+                   name + (pool.differs_by_node ? of_node(pool) : "") + " is " +
+                       std::string(inventory::pool_state_name(pool.state)) + ": " + pool.reason,
+                   "look at the log of the pod of driver " + pool.driver +
+                       (pool.node.empty() ? ", which publishes it" : of_node(pool)));
+    if (pool.obsolete_slices > 0 && told.insert(pool.id).second)
       findings.add(Health::kWarning,
                    name + " still has " + counted(pool.obsolete_slices, "slice") + " of an older generation",
                    "the driver should delete them");
   }
+  check_shared_names(state, findings);
 }
 
 void check_stale_nodes(const Objects& objects, Findings& findings) {
@@ -145,7 +174,8 @@ void check_stale_nodes(const Objects& objects, Findings& findings) {
       findings.add(
           Health::kIll,
           "driver " + slice->driver + " publishes devices of node " + slice->node_name + ", which does not exist",
-          "kubectl delete resourceslice " + name);
+          "if the node is gone for good and the driver leaves its slice behind: kubectl delete resourceslice " + name +
+              " (a driver that runs publishes it again)");
       continue;
     }
     for (const api::Condition& condition : node->second->conditions)
@@ -208,9 +238,15 @@ void check_double(const State& state, Findings& findings) {
     for (const std::string& uid : one.claims)
       if (const auto claim = state.objects.claim_by_uid.find(uid); claim != state.objects.claim_by_uid.end())
         claims.push_back(claim->second->metadata.key() + " (by " + decided_by(*claim->second) + ")");
-    findings.add(Health::kIll, one.message + (claims.empty() ? "" : "; claims: " + join(claims, ", ")),
-                 "delete the pods of all but one of these claims");
+    findings.add(
+        Health::kIll, one.message + (claims.empty() ? "" : "; claims: " + join(claims, ", ")),
+        "one of these claims must give it up: see which pods work (kubectl dra who NODE), and let the owner of "
+        "the others end them");
   }
+}
+
+std::string driver_of(const std::string& device) {
+  return device.substr(0, device.find('/'));
 }
 
 void check_claims(const State& state, Findings& findings) {
@@ -218,15 +254,22 @@ void check_claims(const State& state, Findings& findings) {
   findings.begin("stuck claims", "none");
   for (const auto& [key, claim] : objects.claims) {
     if (auto broken = broken_claim(state, *claim, nullptr); broken && broken->kind == Break::kClaimStuck) {
-      findings.add(Health::kIll, broken->text, broken->to_do);
+      findings.add(Health::kIll, words_of(*broken, objects.taken), broken->to_do);
       continue;
     }
     // The same rule as for the event DeviceTrouble.
     if (!claim->status.reserved_for.empty() && !claim->metadata.deleting())
       for (const reconcile::DeviceTrouble& trouble :
-           reconcile::troubles_of(*claim, objects.hides("resourceslices") ? nullptr : &state.inventory))
-        findings.add(Health::kIll, "device " + trouble.device + " of ResourceClaim " + key + ": " + trouble.why,
-                     "its pods cannot run like that; look at the driver, or delete them: they get other devices");
+           reconcile::troubles_of(*claim, objects.hides("resourceslices") ? nullptr : &state.inventory)) {
+        const bool harmless = reconcile::may_pass(trouble.kind) && all_run(objects, *claim);
+        findings.add(
+            harmless ? Health::kWarning : Health::kIll,
+            "device " + trouble.device + " of ResourceClaim " + key + ": " + trouble.why +
+                (harmless ? "; its pods run (some drivers withdraw devices in use)" : ""),
+            harmless ? "nothing, if driver " + driver_of(trouble.device) + " is known to do so; else look at its log"
+                     : "look at the log of driver " + driver_of(trouble.device) +
+                           "; kubectl dra explain on the claim says what helps");
+      }
     if (objects.hides("pods")) continue;
     for (const auto& consumer : claim->status.reserved_for) {
       if (!reconcile::is_pod_reference(consumer)) continue;
@@ -247,7 +290,7 @@ void check_pods(const State& state, Findings& findings) {
     const Chain chain = chain_of(state, *pod);
     const bool waits = pod->node_name.empty() && older_than(pod->metadata.creation_timestamp, objects.taken, kLongWait);
     if (!chain.broken.empty() && (waits || !pod->node_name.empty()))
-      findings.add(Health::kIll, "pod " + key + ": " + chain.broken[0].text, chain.broken[0].to_do);
+      findings.add(Health::kIll, "pod " + key + ": " + words_of(chain.broken[0], objects.taken), chain.broken[0].to_do);
     else if (waits)
       findings.add(Health::kWarning,
                    "pod " + key + " has waited for " + age_text(pod->metadata.creation_timestamp, objects.taken),

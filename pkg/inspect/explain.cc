@@ -3,10 +3,12 @@
 #include <algorithm>
 
 #include "pkg/inspect/chain.h"
+#include "pkg/inspect/explain_group.h"
 #include "pkg/inspect/extended.h"
 #include "pkg/inspect/judge.h"
 #include "pkg/inspect/top.h"
 #include "pkg/inspect/volumes.h"
+#include "pkg/reconcile/group_claims.h"
 #include "pkg/reconcile/pod_claims.h"
 
 namespace dra::inspect {
@@ -59,10 +61,17 @@ void add_claim_rows(Table& table, const Objects& objects, const api::ResourceCla
   }
 }
 
-void add_broken(Answer& answer, const BrokenLink& link, bool first) {
-  answer.lines.push_back((first ? "Broken at " : "Also broken at ") + link.link + ": " + link.text + ".");
+void add_broken(Answer& answer, const BrokenLink& link, bool first, WallTime answer_time) {
+  answer.lines.push_back((first ? "Broken at " : "Also broken at ") + link.link + ": " + words_of(link, answer_time) +
+                         ".");
   answer.lines.push_back("  " + link.to_do);
   answer.status = Status::kNo;
+}
+
+// What its driver publishes no more does not disturb a pod that runs.
+void add_note(Answer& answer, const BrokenLink& link) {
+  answer.notes.push_back(
+      link.text + ". Its pods run, and nothing is to be done: some drivers withdraw devices while they are in use");
 }
 
 void add_hidden(Answer& answer, const Objects& objects) {
@@ -118,10 +127,50 @@ JudgedPod judge_waiting(State& state, const api::Pod& pod, const Chain& chain, c
   return judge_by_class(state, *asked, chain, options);
 }
 
+// A member is judged with its group, unless that has started: then the others join one by one.
+JudgedPod judge_with_group(Answer& answer, State& state, const api::Pod& pod, const Chain& chain,
+                           const ExplainOptions& options) {
+  using Membership = reconcile::Membership;
+  const auto alone = [&](const api::Pod& one) {
+    return judge_waiting(state, one, one.metadata.uid == pod.metadata.uid ? chain : chain_of(state, one), options);
+  };
+  const reconcile::MemoryView view = groups_in(state.objects);
+  const Membership member = reconcile::membership_of(view, pod);
+  if (member.state == Membership::State::kWaits)
+    return {JudgedPod::Outcome::kDoesNotFit,
+            {"It is a member of " + member.group.shown() + ", which waits: " + member.why + "."}};
+  if (!member.why.empty()) answer.notes.push_back("the pod is placed alone: " + member.why);
+  if (member.state != Membership::State::kMember) return alone(pod);
+  if (!is_started(view, member) && options.node.empty()) return judge_group(state, view, member, pod, alone);
+  JudgedPod judged = alone(pod);
+  judged.lines.insert(judged.lines.begin(),
+                      "It is a member of " + member.group.shown() +
+                          (is_started(view, member) ? ", of which pods run: the others join one by one."
+                                                    : ", and is judged alone on this node."));
+  return judged;
+}
+
+// Entries that stand for claims of the pod's PodGroup, which others make and allocate.
+void explain_group_claims(Answer& answer, const State& state, const api::Pod& pod) {
+  for (const api::PodResourceClaim& entry : pod.resource_claims) {
+    if (!is_entry_of_group(state.objects, pod, entry)) continue;
+    const bool ours =
+        !pod.scheduling_gates.empty() || (!pod.scheduler_name.empty() && pod.scheduler_name != "default-scheduler");
+    answer.lines.push_back(ours ? "Its " + reconcile::why_entry_of_group_waits(pod, entry) + "."
+                                : "Its claim entry " + quote(entry.name) + " is a claim of PodGroup " +
+                                      pod.metadata.ns + "/" + pod.pod_group_name +
+                                      ": kube-controller-manager makes it, and kube-scheduler allocates it for all "
+                                      "pods of the group.");
+    answer.status = ours ? Status::kNo : Status::kUnknown;
+  }
+}
+
 // Why it waits although everything is present.
 void explain_waiting(Answer& answer, State& state, const api::Pod& pod, const Chain& chain,
                      const ExplainOptions& options) {
   const Objects& objects = state.objects;
+  explain_group_claims(answer, state, pod);
+  if (answer.status != Status::kYes) return;
   if (objects.hides("nodes") || objects.hides("resourceslices") || objects.hides("deviceclasses")) {
     const bool quoted = quote_conditions(answer, pod);
     answer.lines.push_back(std::string(quoted ? "More" : "Why") +
@@ -129,7 +178,7 @@ void explain_waiting(Answer& answer, State& state, const api::Pod& pod, const Ch
     answer.status = quoted ? Status::kNo : Status::kUnknown;
     return;
   }
-  const JudgedPod judged = judge_waiting(state, pod, chain, options);
+  const JudgedPod judged = judge_with_group(answer, state, pod, chain, options);
   for (const std::string& line : judged.lines) answer.lines.push_back(line);
   switch (judged.outcome) {
     case JudgedPod::Outcome::kFits:
@@ -169,12 +218,13 @@ Answer explain_pod(State& state, const api::Pod& pod, const ExplainOptions& opti
     answer.lines.push_back(name + " has waited for " + age_text(pod.metadata.creation_timestamp, objects.taken) + ".");
   else
     answer.lines.push_back(name + " is " + (pod.phase.empty() ? "Pending" : pod.phase) + " on " + pod.node_name +
-                           (!chain.broken.empty() || chain.hidden > 0 ? "."
-                            : table.rows.empty()                      ? ", without devices."
+                           (!chain.broken.empty() || !chain.notes.empty() || chain.hidden > 0 ? "."
+                            : table.rows.empty()                                              ? ", without devices."
                             : objects.hides("nodes") || objects.hides("resourceslices")
                                 ? "; the links to its devices that are visible hold."
                                 : "; all links to its devices hold."));
-  for (size_t i = 0; i < chain.broken.size(); ++i) add_broken(answer, chain.broken[i], i == 0);
+  for (size_t i = 0; i < chain.broken.size(); ++i) add_broken(answer, chain.broken[i], i == 0, objects.taken);
+  for (const BrokenLink& note : chain.notes) add_note(answer, note);
   if (chain.hidden > 0 && chain.broken.empty() && !pod.terminal()) {
     const bool quoted = waiting && quote_conditions(answer, pod);
     answer.lines.push_back("Its claims are not visible: you may not list resourceclaims in namespace " +
@@ -198,7 +248,10 @@ Answer explain_claim(State& state, const Claim& claim, const ExplainOptions& opt
     answer.lines.push_back(name + " is allocated and used by no pod.");
   else
     answer.lines.push_back(name + " is allocated and reserved for " + join(pods, ", ") + ".");
-  if (broken) add_broken(answer, *broken, true);
+  if (broken && may_be_withdrawn(broken->kind) && all_run(state.objects, *claim))
+    add_note(answer, *broken);
+  else if (broken)
+    add_broken(answer, *broken, true, state.objects.taken);
   if (!claim->status.allocation && !claim->metadata.deleting()) {
     // The first pod that waits for it gives more detail than the claim alone.
     for (const auto& [key, pod] : state.objects.pods) {
@@ -250,6 +303,24 @@ Result<Answer> explain_workload(State& state, const std::string& kind, const std
   return answer;
 }
 
+// The group as one of its waiting pods sees it.
+Result<Answer> explain_pod_group(State& state, const std::string& name, const ExplainOptions& options) {
+  const std::vector<const api::Pod*> pods = pods_of_pod_group(state.objects, options.ns, name);
+  if (pods.empty()) return fail(Code::kNotFound, "no pod of podgroup " + options.ns + "/" + name + " is there");
+  const auto first_waiting =
+      std::find_if(pods.begin(), pods.end(), [](const api::Pod* pod) { return pod->node_name.empty(); });
+  const auto waiting = static_cast<size_t>(
+      std::count_if(pods.begin(), pods.end(), [](const api::Pod* pod) { return pod->node_name.empty(); }));
+  const api::Pod* shown = first_waiting == pods.end() ? pods.front() : *first_waiting;
+  for (const api::Pod* pod : pods)
+    if (waiting == 0 && !chain_of(state, *pod).broken.empty()) shown = pod;
+  Answer answer = explain_pod(state, *shown, options);
+  answer.lines.insert(answer.lines.begin(), "PodGroup " + options.ns + "/" + name + ": " +
+                                                counted(pods.size() - waiting, "pod") + " on nodes, " +
+                                                std::to_string(waiting) + " waiting.");
+  return answer;
+}
+
 template <class T>
 Unexpected unknown_object(const std::string& kind, const std::string& ns, const std::string& name,
                           const ByKey<T>& table, bool hidden) {
@@ -286,7 +357,7 @@ Result<Answer> explain(State& state, const std::string& target, const ExplainOpt
                                      (near.empty() ? "" : "; did you mean " + quote(near) + "?"));
   }
   static const std::vector<std::string> kKinds{"pod",         "claim",     "deployment", "replicaset",
-                                               "statefulset", "daemonset", "job"};
+                                               "statefulset", "daemonset", "job",        "podgroup"};
   if (kind == "pod" || kind == "pods" || kind == "po") {
     const auto pod = state.objects.pods.find(key);
     if (pod == state.objects.pods.end())
@@ -299,6 +370,7 @@ Result<Answer> explain(State& state, const std::string& target, const ExplainOpt
       return unknown_object("claim", options.ns, name, state.objects.claims, state.objects.hides("resourceclaims"));
     return explain_claim(state, claim->second, options);
   }
+  if (kind == "podgroup" || kind == "podgroups") return explain_pod_group(state, name, options);
   for (const std::string& known : kKinds)
     if (kind == known || kind == known + "s") return explain_workload(state, known, name, options);
   const std::string near = nearest(kind, kKinds);

@@ -17,7 +17,7 @@ struct ExplainOptions {
 };
 
 // `target`: "pod/X", "claim/X" or "resourceclaim/X", "deployment/X", "replicaset/X", "statefulset/X", "daemonset/X",
-// "job/X"; "X" is a pod. Errors: the object is unknown (similar names are suggested), or the kind is.
+// "job/X", "podgroup/X"; "X" is a pod. Errors: the object is unknown (similar names are suggested), or the kind is.
 Result<Answer> explain(State& state, const std::string& target, const ExplainOptions& options);
 
 // The name of a claim's allocator for users: "dra-controller-manager", "kube-scheduler", "unknown".

@@ -6,6 +6,7 @@
 #include <functional>
 
 #include "pkg/inspect/chain.h"
+#include "pkg/inspect/doctor.h"
 #include "pkg/inspect/label_filter.h"
 #include "pkg/inspect/layout.h"
 #include "pkg/inspect/top.h"
@@ -203,22 +204,103 @@ TEST(Explain, ClaimOfAnotherPod) {
   EXPECT_EQ(world.broken(), "");
 }
 
-TEST(Explain, DriverAbsent) {
-  SmallWorld world;
-  world.with_slice = false;
-  EXPECT_EQ(world.broken(), "DriverAbsent");
+// A pod that has not started cannot use what its driver does not publish. One that runs has been prepared: some drivers
+// withdraw devices in use, so it is a note, and doctor warns.
+TEST(Explain, WhatTheDriverPublishesNoMoreDisturbsOnlyPodsThatHaveNotStarted) {
+  const std::vector<std::pair<std::string, std::function<void(SmallWorld&)>>> kinds{
+      {"DriverAbsent", [](SmallWorld& world) { world.with_slice = false; }},
+      {"DeviceGone", [](SmallWorld& world) { world.slice.devices.erase(world.slice.devices.begin()); }},
+      {"PoolUnusable", [](SmallWorld& world) { world.slice.pool.resource_slice_count = 2; }}};
+  for (const auto& [kind, withdraw] : kinds) {
+    SmallWorld world;
+    withdraw(world);
+    EXPECT_EQ(world.broken(), "") << kind;
+    for (const char* target : {"pod/train", "claim/c"}) {
+      const Answer answer = world.explained(target);
+      EXPECT_EQ(answer.status, Status::kYes) << kind << " " << target;
+      EXPECT_EQ(answer.notes.size(), 1u) << kind << " " << target;
+      EXPECT_EQ(render(answer, {}).find("delete"), std::string::npos) << render(answer, {});
+    }
+    const Objects objects = world.objects();
+    const State state(objects, {});
+    for (const Diagnosis& one : diagnose(state))
+      if (one.check == "stuck claims" || one.check == "waiting pods") {
+        EXPECT_NE(one.health, Health::kIll) << kind << ": " << one.finding;
+      }
+    world.pod.phase = "Pending";
+    EXPECT_EQ(world.broken(), kind);
+  }
 }
 
-TEST(Explain, DeviceGone) {
+// Deleting a pod is advised only where its owner makes another one, and never for a member of a group.
+TEST(Explain, NothingIsDeletedThatNobodyMakesAgain) {
   SmallWorld world;
+  world.pod.phase = "Pending";
   world.slice.devices.erase(world.slice.devices.begin());
-  EXPECT_EQ(world.broken(), "DeviceGone");
+  const auto said = [&] { return render(world.explained(), {}); };
+  EXPECT_EQ(said().find("kubectl delete"), std::string::npos) << said();
+  EXPECT_NE(said().find("nobody makes this pod again"), std::string::npos) << said();
+  world.pod.metadata.owner_references = {{"apps/v1", "ReplicaSet", "train-7c", "rs", true}};
+  EXPECT_NE(said().find("kubectl delete pod -n ml train"), std::string::npos) << said();
+  EXPECT_NE(said().find("ReplicaSet train-7c makes another one"), std::string::npos) << said();
+  world.pod.pod_group_name = "g";
+  EXPECT_EQ(said().find("kubectl delete"), std::string::npos) << said();
+  EXPECT_NE(said().find("member of group ml/g"), std::string::npos) << said();
 }
 
-TEST(Explain, PoolIncomplete) {
+// KEP-5729: the claim belongs to the PodGroup and is reserved for it.
+TEST(Explain, AClaimOfThePodsGroupIsNotBroken) {
   SmallWorld world;
-  world.slice.pool.resource_slice_count = 2;
-  EXPECT_EQ(world.broken(), "PoolUnusable");
+  world.pod.resource_claims = {{"gpus", std::nullopt, "t"}};
+  world.pod.resource_claim_statuses = {{"gpus", "c"}};
+  world.pod.pod_group_name = "g";
+  world.claim.metadata.owner_references = {{"scheduling.k8s.io/v1alpha2", "PodGroup", "g", "g-uid", true}};
+  world.claim.status.reserved_for = {{"scheduling.k8s.io", "podgroups", "g", "g-uid"}};
+  EXPECT_EQ(world.broken(), "");
+  const Answer answer = world.explained();
+  EXPECT_EQ(answer.status, Status::kYes) << render(answer, {});
+  EXPECT_EQ(render(answer, {}).find("delete"), std::string::npos) << render(answer, {});
+  world.claim.metadata.owner_references[0].name = "another";
+  EXPECT_EQ(world.broken(), "WrongOwner");
+  EXPECT_EQ(render(world.explained(), {}).find("kubectl delete resourceclaim"), std::string::npos);
+}
+
+// As cilium#48922: each node publishes its slice under one pool name. kube-scheduler serves such pods.
+TEST(Explain, OnePoolNameOnTwoNodesIsJudgedByNode) {
+  SmallWorld world;
+  Objects objects = world.objects();
+  auto slice_of = [&](const std::string& node, int64_t generation) {
+    auto slice = std::make_shared<api::ResourceSlice>(world.slice);
+    slice->metadata.name = node + "-gpus";
+    slice->node_name = node;
+    slice->pool = {"blue", generation, 1};
+    objects.slices[slice->metadata.name] = slice;
+  };
+  slice_of("a", 1);
+  slice_of("b", 4);
+  objects.dra_versions = {"v1"};
+  auto claim = std::make_shared<api::ResourceClaim>(world.claim);
+  claim->status.allocation->results[0].pool = "blue";
+  objects.claims["ml/c"] = objects.claim_by_uid["claim-uid"] = claim;
+  State state(objects, {});
+  const auto explained = explain(state, "pod/train", {"ml", "", 80, false});
+  ASSERT_TRUE(explained);
+  EXPECT_EQ(explained->status, Status::kYes) << render(*explained, {});
+  EXPECT_TRUE(explained->notes.empty()) << render(*explained, {});
+  const Answer top = top_nodes(state, {});
+  ASSERT_EQ(top.tables.at(0).rows.size(), 2u) << render(top, {});
+  EXPECT_EQ(top.tables[0].rows[0].cells[0].text, "a");
+  EXPECT_EQ(top.tables[0].rows[1].cells[0].text, "b");
+  for (const auto& row : top.tables[0].rows) {
+    EXPECT_EQ(row.cells[2].text, "2") << "total";
+    EXPECT_EQ(row.cells[4].text, "1") << "free: gpu-0 is held, whatever node it is on";
+  }
+  bool warned = false;
+  for (const Diagnosis& one : diagnose(state)) {
+    EXPECT_NE(one.health, Health::kIll) << one.check << ": " << one.finding;
+    warned = warned || one.finding.find("nodes a and b publish device gpu-0 under one pool name") != std::string::npos;
+  }
+  EXPECT_TRUE(warned);
 }
 
 TEST(Explain, DeviceTainted) {

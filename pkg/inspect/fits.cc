@@ -103,10 +103,12 @@ class Fitting {
                  : placed->outcome == Outcome::kBudgetSpent ? Fit::kUnknown
                                                             : Fit::kNever;
     if (answer.fit != Fit::kNow) {
-      // If not even one fits, its own reason names nodes and devices.
-      const Placed alone = state_.place(&made.front().pod, made.front().claims);
-      answer.why = alone.outcome == Outcome::kFeasible ? together + ": " + placed->why
-                                                       : together + ", and not one does: " + alone.why;
+      // If a member does not even fit alone, its own reason names nodes and devices.
+      const Made& guilty = made[placed->guilty.value_or(0)];
+      const Placed alone = state_.place(&guilty.pod, guilty.claims);
+      answer.why = together + ": " + placed->why;
+      if (alone.outcome != Outcome::kFeasible)
+        answer.why = together + ", and pod " + guilty.pod.metadata.name + " does not even alone: " + alone.why;
     }
     for (size_t i = 0; i < placed->members.size(); ++i) {
       Placed& one = placed->members[i];

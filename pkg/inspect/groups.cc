@@ -4,6 +4,7 @@
 #include <deque>
 #include <map>
 
+#include "pkg/api/encode.h"
 #include "pkg/gang/gang.h"
 #include "pkg/gang/influence.h"
 #include "pkg/inspect/extended.h"
@@ -140,6 +141,7 @@ gang::GangRequest request_of(const GroupQuestion& group, const StateOptions& opt
 GroupPlaced answer_of(State& state, const GroupQuestion& group, gang::Decision decision) {
   GroupPlaced placed;
   placed.why = decision.error ? decision.error->message() : decision.reason;
+  placed.guilty = decision.guilty;
   if (decision.outcome == gang::Outcome::kUndecided) placed.outcome = Outcome::kBudgetSpent;
   if (decision.outcome == gang::Outcome::kError) placed.outcome = Outcome::kError;
   if (decision.outcome != gang::Outcome::kFound) return placed;
@@ -161,6 +163,41 @@ GroupPlaced answer_of(State& state, const GroupQuestion& group, gang::Decision d
 }
 
 }  // namespace
+
+reconcile::MemoryView groups_in(const Objects& objects) {
+  reconcile::MemoryView view;
+  for (const auto& [key, pod] : objects.pods)
+    if (reconcile::group_of(*pod)) view.put(*pod);
+  for (const auto api : {reconcile::GroupApi::kCore, reconcile::GroupApi::kPlugins}) {
+    const auto known = objects.pod_groups.find(api);
+    if (known == objects.pod_groups.end()) {
+      view.known_groups[api] = {reconcile::GroupsKnown::State::kCannot, "they were not read"};
+      continue;
+    }
+    for (const auto& [key, group] : known->second) view.groups[api].emplace(key, *group);
+  }
+  return view;
+}
+
+bool can_be_decided(const api::Pod& pod) {
+  constexpr std::string_view kOurGate = "dra-controller-manager/allocation";
+  return pod.node_name.empty() && !pod.terminal() && !pod.metadata.deleting() &&
+         std::all_of(pod.scheduling_gates.begin(), pod.scheduling_gates.end(),
+                     [&](const std::string& gate) { return gate == kOurGate; });
+}
+
+bool is_started(const reconcile::View& view, const reconcile::Membership& member) {
+  const std::vector<const api::Pod*> pods = view.pods_of_group(member.group.key());
+  return std::any_of(pods.begin(), pods.end(), [](const api::Pod* pod) { return reconcile::has_started(*pod); });
+}
+
+std::string shape_of(const GroupQuestion::Member& member) {
+  const api::OwnerReference* owner = member.pod->metadata.controller();
+  if (owner == nullptr) return "";
+  std::string shape = owner->uid;
+  for (const Claim& claim : member.claims) shape += "\n" + api::encode(claim->spec);
+  return shape;
+}
 
 Result<GroupPlaced> place_group(State& state, const GroupQuestion& group) {
   if (group.members.size() > reconcile::kMaxGroupMembers)

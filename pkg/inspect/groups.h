@@ -3,10 +3,13 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "pkg/inspect/state.h"
+#include "pkg/reconcile/groups.h"
+#include "pkg/reconcile/memory_view.h"
 #include "pkg/reconcile/topology.h"
 
 namespace dra::inspect {
@@ -29,10 +32,20 @@ struct GroupPlaced {
   // claims that were not allocated, in the member's order, and that of the claim for extended resources last: members
   // that share a claim each have its result.
   std::vector<Placed> members;
-  std::string why;  // for all other outcomes: one clause
+  std::string why;               // for all other outcomes: one clause
+  std::optional<size_t> guilty;  // kInfeasible: a member of the kind that lacks a place, if one kind does
 };
 
 // An error explains a refusal: too many pods, or one that cannot be read.
 Result<GroupPlaced> place_group(State& state, const GroupQuestion& group);
+
+// The view from which membership in groups is read: pods that name one, and PodGroups.
+reconcile::MemoryView groups_in(const Objects& objects);
+// The pod waits, and nothing but the manager's gate holds it.
+bool can_be_decided(const api::Pod& pod);
+// A member runs or has succeeded: the others join one by one.
+bool is_started(const reconcile::View& view, const reconcile::Membership& member);
+// GroupQuestion::Member::shape: pods of one controller have one template.
+std::string shape_of(const GroupQuestion::Member& member);
 
 }  // namespace dra::inspect

@@ -4,7 +4,6 @@
 #include <tuple>
 #include <vector>
 
-#include "pkg/api/encode.h"
 #include "pkg/inspect/groups.h"
 #include "pkg/reconcile/groups.h"
 #include "pkg/reconcile/memory_view.h"
@@ -12,32 +11,8 @@
 namespace dra::inspect {
 namespace {
 
-constexpr std::string_view kOurGate = "dra-controller-manager/allocation";
-
 using PodPtr = std::shared_ptr<const api::Pod>;
 using allocator::Outcome;
-
-bool can_be_decided(const api::Pod& pod) {
-  return pod.node_name.empty() && !pod.terminal() && !pod.metadata.deleting() &&
-         std::all_of(pod.scheduling_gates.begin(), pod.scheduling_gates.end(),
-                     [](const std::string& gate) { return gate == kOurGate; });
-}
-
-// The view from which membership in groups is read.
-reconcile::MemoryView groups_in(const Objects& objects) {
-  reconcile::MemoryView view;
-  for (const auto& [key, pod] : objects.pods)
-    if (reconcile::group_of(*pod)) view.put(*pod);
-  for (const auto api : {reconcile::GroupApi::kCore, reconcile::GroupApi::kPlugins}) {
-    const auto known = objects.pod_groups.find(api);
-    if (known == objects.pod_groups.end()) {
-      view.known_groups[api] = {reconcile::GroupsKnown::State::kCannot, "they were not read"};
-      continue;
-    }
-    for (const auto& [key, group] : known->second) view.groups[api].emplace(key, *group);
-  }
-  return view;
-}
 
 class Waiting {
  public:
@@ -61,7 +36,7 @@ class Waiting {
       const reconcile::Membership member = reconcile::membership_of(view_, *pod);
       if (member.state == reconcile::Membership::State::kWaits)
         outcomes_[pod->metadata.key()].why = member.group.shown() + ": " + member.why;
-      else if (member.state == reconcile::Membership::State::kMember && !is_started(member))
+      else if (member.state == reconcile::Membership::State::kMember && !is_started(view_, member))
         decide_group(member, waiting);
       else
         decide(*pod);
@@ -70,14 +45,6 @@ class Waiting {
   }
 
  private:
-  // A member runs or has succeeded: the others join one by one.
-  bool is_started(const reconcile::Membership& member) const {
-    const std::vector<const api::Pod*> pods = view_.pods_of_group(member.group.key());
-    return std::any_of(pods.begin(), pods.end(), [](const api::Pod* pod) {
-      return pod->phase == "Succeeded" || (!pod->node_name.empty() && !pod->terminal() && !pod->metadata.deleting());
-    });
-  }
-
   // The claims after the earlier decisions.
   Result<std::vector<Claim>> claims_now(const api::Pod& pod) const {
     auto claims = claims_of(objects_, pod);
@@ -148,15 +115,6 @@ class Waiting {
       if (placed->members[i].outcome == Outcome::kFeasible) keep(*one.pod, one.claims, placed->members[i]);
       outcomes_[one.pod->metadata.key()] = std::move(placed->members[i]);
     }
-  }
-
-  // Pods of one controller have one template.
-  static std::string shape_of(const GroupQuestion::Member& member) {
-    const api::OwnerReference* owner = member.pod->metadata.controller();
-    if (owner == nullptr) return "";
-    std::string shape = owner->uid;
-    for (const Claim& claim : member.claims) shape += "\n" + api::encode(claim->spec);
-    return shape;
   }
 
   const Objects& objects_;

@@ -84,7 +84,8 @@ inline constexpr std::array kEventMeanings = std::to_array<EventMeaning>({
      "Ready "
      "in the claim's status), or reports it as unhealthy (allocatedResourcesStatus of the pod); told once per change, "
      "and as Normal once it is over",
-     "Look at the driver on the node; deleting the pod gets it other devices. `kubectl dra explain` names them"},
+     "Look at the driver on the node: some drivers withdraw devices in use, and pods that run are left alone. `kubectl "
+     "dra explain` says what helps the others"},
     {"DevicesKept", "Warning", "ResourceClaim",
      "No pod that is known to use the claim is left, but it keeps its devices: a running pod of its namespace has more "
      "claims than are looked at, and may use it",
