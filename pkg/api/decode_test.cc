@@ -552,6 +552,12 @@ TEST(Decode, PodGroupsOfBothApis) {
   EXPECT_EQ(core->metadata.key(), "ml/g");
   EXPECT_EQ(core->min_count, 8);
   EXPECT_EQ(core->topology_key, "rack");
+  EXPECT_TRUE(core->resource_claims.empty());
+  const auto claims = decode<PodGroup>(R"({"metadata": {"name": "g"}, "spec": {"resourceClaims": [
+      {"name": "a", "resourceClaimTemplateName": "t"}, {"name": "b", "resourceClaimName": "c"}]}})");
+  ASSERT_TRUE(claims);
+  EXPECT_EQ(claims->resource_claims,
+            (std::vector<PodResourceClaim>{{"a", std::nullopt, "t"}, {"b", "c", std::nullopt}}));
   const auto basic = decode<PodGroup>(R"({"metadata": {"name": "g"}, "spec": {"schedulingPolicy": {"basic": {}}}})");
   ASSERT_TRUE(basic);
   EXPECT_EQ(basic->min_count, std::nullopt);

@@ -373,9 +373,15 @@ class Trials {
     one.kind = ChangeKind::kRelease;
     one.smallest = (exact && out_.complete) || fewest.size() == 1;
     for (const ClaimPtr& claim : fewest) one.names.push_back(claim->metadata.key());
+    // Not for the reader to do: the claims are in use.
+    const bool several = one.names.size() > 1;
     for (size_t i = 0; i < one.names.size() && i < kMaxNames; ++i)
-      one.text += (i == 0 ? "release claim " : ", ") + clean(one.names[i], kMaxShown);
+      one.text += (i > 0     ? ", "
+                   : several ? "the owners of claims "
+                             : "the owner of claim ") +
+                  clean(one.names[i], kMaxShown);
     if (one.names.size() > kMaxNames) one.text += " and " + std::to_string(one.names.size() - kMaxNames) + " more";
+    one.text += several ? " release them" : " releases it";
     one.node = *node;
     out_.suggestions.push_back(std::move(one));
   }

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "pkg/api/names.h"
+#include "pkg/api/quantity.h"
 #include "pkg/apiserver/kinds/kind_info.h"
 #include "pkg/apiserver/quota/kinds.h"
 #include "pkg/apiserver/validation/content.h"
