@@ -219,7 +219,7 @@ class ExecCredentials : public CredentialSource, public std::enable_shared_from_
  private:
   bool usable() const {
     if (!have_) return false;
-    return current_.expires == WallTime{} || current_.expires - reactor_.clock().wall_now() > kEarly;
+    return current_.expires == Timestamp() || current_.expires - reactor_.clock().wall_now() > kEarly;
   }
 
   void start() {

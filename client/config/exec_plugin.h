@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "client/config/credentials.h"
+#include "pkg/base/timestamp.h"
 #include "pkg/reactor/reactor.h"
 
 namespace dra::client {
@@ -31,7 +32,7 @@ struct ExecPlugin {
 
 struct ExecCredential {
   Credential credential;
-  WallTime expires{};  // the epoch: no expiry
+  Timestamp expires;  // the epoch: no expiry
 };
 
 // Parses a plugin's output. Errors are kUnauthenticated and name the field.

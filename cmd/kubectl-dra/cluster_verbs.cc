@@ -4,6 +4,7 @@
 
 #include "cmd/kubectl-dra/verb.h"
 #include "pkg/api/decode.h"
+#include "pkg/base/timestamp.h"
 #include "pkg/inspect/doctor.h"
 #include "pkg/inspect/files.h"
 #include "pkg/inspect/manifest.h"
@@ -50,9 +51,9 @@ std::optional<bool> scheduler_runs(Call& call) {
   });
   if (!answer) return answer.error().http_status() == 404 ? std::optional<bool>(false) : std::nullopt;
   const auto lease = api::decode<api::Lease>(*answer);
-  WallTime renewed;
+  Timestamp renewed;
   if (!lease || !parse_rfc3339(lease->renew_time, renewed)) return std::nullopt;
-  return renewed + std::chrono::seconds(lease->lease_duration_seconds) > SystemClock().wall_now();
+  return renewed.plus_seconds(lease->lease_duration_seconds) > SystemClock().wall_now();
 }
 
 Result<inspect::Answer> run_taint(Call& call) {

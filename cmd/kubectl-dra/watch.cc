@@ -43,7 +43,7 @@ Result<Round> read_round(const Call& call) {
 }
 
 // The answer as it would have been at that time.
-Result<std::string> comparable(const Verb& verb, const Round& round, WallTime then, inspect::Format format) {
+Result<std::string> comparable(const Verb& verb, const Round& round, Timestamp then, inspect::Format format) {
   Call again = round.call;
   const auto loaded = again.load();
   if (!loaded) return fail(loaded.error());
@@ -61,7 +61,7 @@ int watch(const Verb& verb, const Call& call, inspect::Format format) {
   std::signal(SIGINT, &end_with_status);
   std::signal(SIGTERM, &end_with_status);
   const SystemClock clock;
-  std::optional<WallTime> first;
+  std::optional<Timestamp> first;
   std::string shown, trouble;
   MonoTime answered = clock.mono_now();
   Duration pause = kWatchEvery;

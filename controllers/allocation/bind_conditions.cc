@@ -53,7 +53,7 @@ DevicePreparation judge_device(const api::ResourceClaim& claim, const api::Devic
     const api::Condition* condition = condition_of(status, type);
     if (is_true(condition)) continue;
     const std::string why = with_message("condition " + quote(type) + " is not True", condition);
-    WallTime allocated;
+    Timestamp allocated;
     // Without a readable allocation time (we always write one) there is no start time to count from.
     if (!parse_rfc3339(claim.status.allocation->allocation_timestamp, allocated))
       return {State::kWaits, &result, why, {}};
@@ -72,7 +72,7 @@ std::string device_text(const api::DeviceRequestAllocationResult& result) {
 DevicePreparation preparation_of(const api::ResourceClaim& claim, WallTime now) {
   DevicePreparation worst;
   if (!claim.status.allocation) return worst;
-  std::optional<WallTime> first_deadline;
+  std::optional<Timestamp> first_deadline;
   for (const api::DeviceRequestAllocationResult& result : claim.status.allocation->results) {
     if (result.binding_conditions.empty()) continue;
     DevicePreparation one = judge_device(claim, result, now);
@@ -135,7 +135,7 @@ StepAnswer bind_conditions(const BindContext& context) {
   using State = DevicePreparation::State;
   const WallTime now = context.view.now();
   StepAnswer answer = StepAnswer::done();
-  std::optional<WallTime> deadline;
+  std::optional<Timestamp> deadline;
   for (const ClaimState& state : context.state.claims) {
     if (state.proven) continue;  // was ready then, and can no longer be withdrawn
     const DevicePreparation preparation = preparation_of(*state.claim, now);

@@ -15,6 +15,7 @@
 #include "pkg/api/core.h"
 #include "pkg/api/resource.h"
 #include "pkg/base/clock.h"
+#include "pkg/base/timestamp.h"
 #include "pkg/inventory/inventory.h"
 
 namespace dra::allocation {
@@ -32,7 +33,7 @@ struct DevicePreparation {
   State state = State::kReady;
   const api::DeviceRequestAllocationResult* result = nullptr;  // the one that fails, or else waits
   std::string why;                                             // "condition \"Attached\" is not True"
-  std::optional<WallTime> deadline;                            // the earliest of those that wait
+  std::optional<Timestamp> deadline;                           // the earliest of those that wait
 };
 // The worst device of the claim: failed before waiting before ready.
 DevicePreparation preparation_of(const api::ResourceClaim& claim, WallTime now);

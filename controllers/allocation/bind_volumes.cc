@@ -9,6 +9,7 @@
 #include "controllers/allocation/bind_steps.h"
 #include "controllers/allocation/causes.h"
 #include "pkg/base/strings.h"
+#include "pkg/base/timestamp.h"
 #include "pkg/reconcile/writes.h"
 
 namespace dra::allocation {
@@ -30,11 +31,11 @@ std::string mark(const std::string& node, WallTime now) {
 }
 
 // Since when the node is requested on the object; nothing when it is not, or when somebody else wrote nonsense.
-std::optional<WallTime> asked_since(const api::ObjectMeta& metadata, const std::string& node, WallTime now) {
+std::optional<Timestamp> asked_since(const api::ObjectMeta& metadata, const std::string& node, WallTime now) {
   const auto found = metadata.annotations.find(kVolumeBindingAnnotation);
-  WallTime since;
+  Timestamp since;
   if (found == metadata.annotations.end() || !found->second.starts_with(node + " ") ||
-      !parse_rfc3339(found->second.substr(node.size() + 1), since) || since > now + std::chrono::minutes(1))
+      !parse_rfc3339(found->second.substr(node.size() + 1), since) || since > Timestamp(now) + std::chrono::minutes(1))
     return std::nullopt;
   return since;
 }
@@ -89,7 +90,7 @@ class Waiting {
 
   void provision(const api::PersistentVolumeClaim& claim) {
     const auto selected = claim.metadata.annotations.find(api::kSelectedNodeAnnotation);
-    const std::optional<WallTime> since = asked_since(claim.metadata, node_, now_);
+    const std::optional<Timestamp> since = asked_since(claim.metadata, node_, now_);
     const bool is_selected = selected != claim.metadata.annotations.end() && selected->second == node_;
     if (since && !is_selected) {
       given_up_ =
@@ -105,7 +106,7 @@ class Waiting {
 
   void bind(const VolumeNeeds::Pair& pair) {
     const auto& ref = pair.volume->claim_ref;
-    const std::optional<WallTime> since = asked_since(pair.volume->metadata, node_, now_);
+    const std::optional<Timestamp> since = asked_since(pair.volume->metadata, node_, now_);
     if (!ref || ref->uid.empty() || !since) return writes_.push_back(write_claim_ref(pair, node_, now_));
     wait_since(*since, "persistentvolumeclaim " + quote(pair.claim->metadata.name) + " to be bound to " +
                            quote(pair.volume->metadata.name));
@@ -124,15 +125,13 @@ class Waiting {
     StepAnswer answer =
         StepAnswer::wait(long_enough ? reconcile::EventReason("WaitingForVolumes") : reconcile::EventReason(),
                          "devices are allocated on node " + node_ + "; waits, for 10 minutes at most, for " + what_);
-    if (!what_.empty())
-      answer.requeue_after =
-          std::chrono::duration_cast<Duration>(since_ + (long_enough ? kLimit : kWorthAnEvent) - now_);
+    if (!what_.empty()) answer.requeue_after = since_ + (long_enough ? kLimit : kWorthAnEvent) - now_;
     answer.writes = std::move(writes_);
     return answer;
   }
 
  private:
-  void wait_since(WallTime since, std::string what) {
+  void wait_since(Timestamp since, std::string what) {
     if (!what_.empty() && since >= since_) return;
     since_ = since;
     what_ = std::move(what);
@@ -141,7 +140,7 @@ class Waiting {
   const std::string& node_;
   const WallTime now_;
   std::vector<Write> writes_, unmark_;
-  WallTime since_{};
+  Timestamp since_;
   std::string what_, given_up_;  // what waits longest; why it is given up
 };
 

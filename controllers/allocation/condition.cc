@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "controllers/allocation/pod_reconcile.h"
+#include "pkg/base/timestamp.h"
 #include "pkg/base/utf8.h"
 #include "pkg/reconcile/pod_claims.h"
 #include "pkg/reconcile/reasons.h"
@@ -58,9 +59,9 @@ Duration PodReconcile::pause_of_condition(const api::Condition* known, const std
   const std::string& uid = pod_.metadata.uid;
   const std::optional<View::Noted> written = view_.note(uid, kWrittenNote);
   if (known == nullptr) {
-    WallTime created;
+    Timestamp created;
     parse_rfc3339(pod_.metadata.creation_timestamp, created);
-    const Duration waited = std::chrono::duration_cast<Duration>(view_.now() - created);
+    const Duration waited = view_.now() - created;
     return std::max(kConditionPause - waited, written ? kConditionPause - written->age : Duration::zero());
   }
   // Whoever wrote the condition did so before the pod's last change.
@@ -77,7 +78,7 @@ Duration PodReconcile::pause_of_condition(const api::Condition* known, const std
 
 void PodReconcile::show_waiting(const std::string& sentence, const std::string& kind) {
   const std::string_view type = condition_type(role_);
-  WallTime created;
+  Timestamp created;
   // A pod without a creation time does not come from a server.
   if (type.empty() || releasing() || !parse_rfc3339(pod_.metadata.creation_timestamp, created)) return;
   const std::string message = condition_message(sentence);

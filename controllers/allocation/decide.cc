@@ -6,6 +6,7 @@
 #include "controllers/allocation/bind_conditions.h"
 #include "controllers/allocation/same_choice.h"
 #include "pkg/api/claim_bounds.h"
+#include "pkg/base/timestamp.h"
 #include "pkg/reconcile/extended_claim.h"
 #include "pkg/reconcile/pod_claims.h"
 #include "pkg/reconcile/proof.h"
@@ -188,7 +189,7 @@ Write PodReconcile::allocation_write(const std::shared_ptr<const api::ResourceCl
   } while (bears_mark_of(*claim, allocation));
   Write write = write_allocation_later(claim, std::move(allocation), std::move(consumers), "allocate");
   write.assume_pod = AssumedPod{ref_of(pod_), node};
-  WallTime created;
+  Timestamp created;
   if (parse_rfc3339(claim->metadata.creation_timestamp, created)) {
     const double seconds = std::chrono::duration<double>(view_.now() - created).count();
     write.on_success.push_back(

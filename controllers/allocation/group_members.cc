@@ -116,8 +116,8 @@ bool is_marked(const api::Pod& pod, const PodState& state) {
   });
 }
 
-std::optional<WallTime> allocated_at(const api::ResourceClaim& claim) {
-  WallTime at;
+std::optional<Timestamp> allocated_at(const api::ResourceClaim& claim) {
+  Timestamp at;
   if (!claim.status.allocation || !parse_rfc3339(claim.status.allocation->allocation_timestamp, at))
     return std::nullopt;
   return at;

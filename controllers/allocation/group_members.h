@@ -8,6 +8,7 @@
 
 #include "controllers/allocation/group_rank.h"
 #include "controllers/allocation/protocol.h"
+#include "pkg/base/timestamp.h"
 #include "pkg/reconcile/groups.h"
 
 namespace dra::allocation {
@@ -54,6 +55,6 @@ GroupRank rank_of(const std::vector<const api::Pod*>& waiting);
 // One of the pod's claims bears a mark that was made for this pod.
 bool is_marked(const api::Pod& pod, const PodState& state);
 // When the claim was allocated; nothing when unknown.
-std::optional<WallTime> allocated_at(const api::ResourceClaim& claim);
+std::optional<Timestamp> allocated_at(const api::ResourceClaim& claim);
 
 }  // namespace dra::allocation

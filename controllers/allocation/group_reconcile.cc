@@ -6,6 +6,7 @@
 
 #include "controllers/allocation/causes.h"
 #include "pkg/api/topology_level.h"
+#include "pkg/base/timestamp.h"
 #include "pkg/reconcile/proof.h"
 #include "pkg/reconcile/writes.h"
 
@@ -104,9 +105,8 @@ size_t GroupReconcile::count(bool Member::*what) const {
 Duration GroupReconcile::since_last_member() const {
   Duration least = std::chrono::hours(1);
   for (const api::Pod* pod : members_.waiting) {
-    WallTime created;
-    if (parse_rfc3339(pod->metadata.creation_timestamp, created))
-      least = std::min(least, std::chrono::duration_cast<Duration>(view_.now() - created));
+    Timestamp created;
+    if (parse_rfc3339(pod->metadata.creation_timestamp, created)) least = std::min(least, view_.now() - created);
   }
   return least;
 }
@@ -195,10 +195,9 @@ Duration GroupReconcile::held_for(bool newest) const {
   for (const Member& member : pods_)
     for (const ClaimState& claim : member.steps->state_.claims) {
       if (!claim.allocated() || !claim.ours || (!newest && claim.proven)) continue;
-      const std::optional<WallTime> at = allocated_at(*claim.claim);
+      const std::optional<Timestamp> at = allocated_at(*claim.claim);
       // If the server drops the allocation time: the claim is allocated for at least this long.
-      const Duration age = at ? std::chrono::duration_cast<Duration>(view_.now() - *at)
-                              : view_.unchanged_for(Kind::kClaim, claim.claim->metadata.key());
+      const Duration age = at ? view_.now() - *at : view_.unchanged_for(Kind::kClaim, claim.claim->metadata.key());
       longest = longest ? (newest ? std::min(*longest, age) : std::max(*longest, age)) : age;
     }
   return longest.value_or(Duration::zero());

@@ -9,6 +9,7 @@
 #include "controllers/allocation/group_reconcile.h"
 #include "pkg/api/encode.h"
 #include "pkg/api/topology_level.h"
+#include "pkg/base/timestamp.h"
 #include "pkg/gang/levels.h"
 
 namespace dra::allocation {
@@ -103,10 +104,10 @@ void PodReconcile::leave_kept(NodeChoice& choice) {
 }
 
 Duration GroupReconcile::until_starving() const {
-  WallTime since;
+  Timestamp since;
   const Duration after = tools_.options.gang_starvation_after;
   if (!parse_rfc3339(rank_of(members_.waiting).since, since)) return after;
-  return std::clamp(std::chrono::duration_cast<Duration>(since + after - view_.now()), Duration::zero(), after);
+  return std::clamp(since + after - view_.now(), Duration::zero(), after);
 }
 
 int64_t GroupReconcile::lowest_priority() const {

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "pkg/base/strings.h"
+#include "pkg/base/timestamp.h"
 #include "pkg/base/utf8.h"
 #include "pkg/reconcile/pod_claims.h"
 #include "pkg/reconcile/proof.h"
@@ -166,10 +167,9 @@ Outcome look_at_pinned(const View& view, const api::Pod& pod, const Options& opt
   if (!pin) return outcome;
   const api::Condition& condition = *unschedulable(pod);
   const std::string kept = why_kept(view, pod, *pin, options, nodes);
-  WallTime since;
+  Timestamp since;
   const bool dated = parse_rfc3339(condition.last_transition_time, since);
-  const Duration left =
-      dated ? std::chrono::duration_cast<Duration>(since + kPinnedLongEnough - view.now()) : kPinnedLongEnough;
+  const Duration left = dated ? since + kPinnedLongEnough - view.now() : kPinnedLongEnough;
   const std::string holds = "claims " + pin->claims + " hold devices on " + pin->where + " for this pod";
   if (kept.empty() && left <= Duration::zero()) {
     Write write = write_eviction(pod);

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "pkg/api/claim_bounds.h"
+#include "pkg/base/timestamp.h"
 #include "pkg/reconcile/group_claims.h"
 #include "pkg/reconcile/groups.h"
 #include "pkg/reconcile/pod_claims.h"
@@ -169,9 +170,9 @@ class Pass {
   // Manifests often name the pod before its template.
   void missing_template(const api::PodResourceClaim& entry) {
     constexpr Duration kTemplateMayFollow = std::chrono::seconds(2);
-    WallTime created;
+    Timestamp created;
     if (parse_rfc3339(pod_.metadata.creation_timestamp, created))
-      if (const auto age = std::chrono::duration_cast<Duration>(view_.now() - created); age < kTemplateMayFollow)
+      if (const Duration age = view_.now() - created; age < kTemplateMayFollow)
         return void(outcome_.requeue_in(kTemplateMayFollow - age));
     const Ref ref{Kind::kClaimTemplate, pod_.metadata.ns, *entry.resource_claim_template_name, ""};
     const std::string named = "resourceclaimtemplates \"" + *entry.resource_claim_template_name + "\" ";

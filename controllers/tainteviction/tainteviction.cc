@@ -4,6 +4,7 @@
 
 #include "controllers/tainteviction/rules.h"
 #include "controllers/tainteviction/verdict.h"
+#include "pkg/base/timestamp.h"
 #include "pkg/reconcile/pod_claims.h"
 #include "pkg/reconcile/writes.h"
 
@@ -131,7 +132,7 @@ Outcome TaintEvictionReconciler::reconcile_rule(const View& view, const api::Dev
   if (same && before->message == now.message) return outcome;
   // What pods wait for (the guard) is written at once; numbers and the end of evictions after kRuleStatusPeriod.
   const bool urgent = !same && options_.max_evictions_per_rule > 0 && now.status == "True";
-  WallTime written;
+  Timestamp written;
   if (current && !urgent && parse_rfc3339(before->last_transition_time, written))
     if (const Duration left = written + kRuleStatusPeriod - view.now();
         left > Duration::zero() && left <= kRuleStatusPeriod)

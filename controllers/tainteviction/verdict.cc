@@ -14,8 +14,7 @@ using namespace reconcile;
 namespace {
 
 constexpr std::string_view kNoExecute = "NoExecute";
-// Longer tolerations last forever: sums with them would leave the range of the clock.
-constexpr int64_t kForEver = int64_t{50} * 365 * 24 * 3600;
+constexpr Timestamp kLastTime = Timestamp::at(253'402'300'799, 999'999'999);  // the end of the year 9999
 
 std::string reason_text(const api::ResourceClaim& claim, const api::DeviceRequestAllocationResult& result,
                         const inventory::Inventory::PlacedTaint& placed) {
@@ -46,8 +45,8 @@ std::vector<const api::ResourceClaim*> held_claims(const View& view, const api::
 
 }  // namespace
 
-std::optional<WallTime> eviction_time(const api::DeviceTaint& taint, const api::DeviceRequestAllocationResult& result,
-                                      WallTime now) {
+std::optional<Timestamp> eviction_time(const api::DeviceTaint& taint, const api::DeviceRequestAllocationResult& result,
+                                       WallTime now) {
   std::optional<int64_t> seconds;
   for (const api::DeviceToleration& toleration : result.tolerations) {
     if (toleration.effect != kNoExecute || !api::is_about(toleration, taint)) continue;
@@ -55,13 +54,14 @@ std::optional<WallTime> eviction_time(const api::DeviceTaint& taint, const api::
     const int64_t tolerated = std::max<int64_t>(0, *toleration.toleration_seconds);
     seconds = seconds ? std::min(*seconds, tolerated) : tolerated;
   }
-  if (seconds && *seconds >= kForEver) return std::nullopt;
-  WallTime added;
+  Timestamp added;
   if (!parse_rfc3339(taint.time_added, added)) {
     if (seconds) return std::nullopt;
     return now;
   }
-  return added + std::chrono::seconds(seconds.value_or(0));
+  if (!seconds) return added;
+  const Timestamp due = added.plus_seconds(*seconds);
+  return due <= kLastTime ? std::optional(due) : std::nullopt;
 }
 
 std::optional<Verdict> judge(const View& view, const inventory::Inventory& inventory, const api::Pod& pod,
@@ -75,7 +75,7 @@ std::optional<Verdict> judge(const View& view, const inventory::Inventory& inven
     const bool supposed = !placed.rule_uid.empty() && placed.rule_uid == reading.as_no_execute;
     if (!supposed && placed.taint.effect != kNoExecute) return;
     if (!placed.rule.empty() && reading.counts && !reading.counts(placed.rule)) return;
-    const std::optional<WallTime> due = eviction_time(placed.taint, result, view.now());
+    const std::optional<Timestamp> due = eviction_time(placed.taint, result, view.now());
     if (!due) return;
     if (!placed.rule_uid.empty()) rules.insert(placed.rule_uid);
     if (!verdict || *due < verdict->due) {

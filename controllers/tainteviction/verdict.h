@@ -10,6 +10,7 @@
 #include "pkg/api/core.h"
 #include "pkg/api/resource.h"
 #include "pkg/base/clock.h"
+#include "pkg/base/timestamp.h"
 #include "pkg/inventory/inventory.h"
 #include "pkg/reconcile/view.h"
 
@@ -17,7 +18,7 @@ namespace dra::tainteviction {
 
 // The earliest deadline among the taints of a pod's devices, and the taint that sets it.
 struct Verdict {
-  WallTime due;
+  Timestamp due;
   // "device drv/pool/dev of claim ns/c has the taint key=value:NoExecute". If several taints set the same deadline: the
   // first in the order of the pod's claims and their results, and how many more there are.
   std::string reason;
@@ -37,11 +38,13 @@ struct RuleReading {
 // NoExecute count here (an empty effect matches when devices are allocated, not when pods are evicted).
 //   no matching toleration             -> the time the taint was added, hence at once
 //   one without tolerationSeconds      -> never
-//   else                               -> the time the taint was added + the least of the seconds
+//   else                               -> the time the taint was added + the least of the seconds; never if that is
+//   after
+//                                         the year 9999, the last one that RFC 3339 can write
 // API servers set timeAdded. If it is missing or malformed, a pod without a toleration is evicted at `now`, and a pod
 // with tolerationSeconds is never evicted, because there is no start time to count from.
-std::optional<WallTime> eviction_time(const api::DeviceTaint& taint, const api::DeviceRequestAllocationResult& result,
-                                      WallTime now);
+std::optional<Timestamp> eviction_time(const api::DeviceTaint& taint, const api::DeviceRequestAllocationResult& result,
+                                       WallTime now);
 
 // The pod holds the claim when the claim is of one of its entries (and its own if it was generated), or of its extended
 // resources, and is reserved for this instance of the pod.

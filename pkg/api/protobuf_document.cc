@@ -5,8 +5,8 @@
 #include <cstring>
 
 #include "pkg/api/protobuf_shape.h"
-#include "pkg/base/clock.h"
 #include "pkg/base/protobuf_wire.h"
+#include "pkg/base/timestamp.h"
 #include "pkg/base/utf8.h"
 
 namespace dra::api::detail {
@@ -50,9 +50,8 @@ bool time_text(std::string_view message, bool micro, std::string& out) {
     if (reader.number() == 1) seconds = static_cast<int64_t>(reader.value());
     if (reader.number() == 2) nanos = static_cast<int64_t>(reader.value());
   }
-  constexpr int64_t kBound = 9'000'000'000;  // the range of 64-bit nanoseconds
-  if (!reader.ok() || seconds < -kBound || seconds > kBound || nanos < 0 || nanos > 999'999'999) return false;
-  const WallTime time{std::chrono::seconds(seconds) + std::chrono::nanoseconds(nanos)};
+  if (!reader.ok() || nanos < 0 || nanos > 999'999'999) return false;
+  const Timestamp time = Timestamp::at(seconds, static_cast<int32_t>(nanos));
   out = micro ? format_rfc3339_micro(time) : format_rfc3339(time);
   return true;
 }

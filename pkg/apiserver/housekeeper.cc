@@ -9,6 +9,7 @@
 #include "pkg/apiserver/guard.h"
 #include "pkg/apiserver/rest/delete.h"
 #include "pkg/apiserver/rest/write.h"
+#include "pkg/base/timestamp.h"
 
 namespace dra::apiserver {
 
@@ -393,7 +394,7 @@ struct Housekeeper::State : std::enable_shared_from_this<Housekeeper::State> {
     std::vector<std::string> dead;
     for (const auto& [key, object] : env.store.objects("/events")) {
       const auto document = object->document();
-      WallTime t;
+      Timestamp t;
       const Json last = document->value("lastTimestamp", Json());
       const Json created = document->at("metadata").value("creationTimestamp", Json());
       const Json& when = last.is_string() ? last : created;

@@ -136,7 +136,7 @@ std::string_view age_column_description();
 TableColumn name_column();
 TableColumn age_column();
 // "5s", "2m30s", "3h12m", "5d4h": duration.HumanDuration.
-std::string human_duration(Duration d);
+std::string human_duration(int64_t seconds);
 // The Age cell: "<unknown>" when the timestamp is absent.
 std::string age_cell(const Json& timestamp_or_null, WallTime now);
 

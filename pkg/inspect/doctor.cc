@@ -45,8 +45,8 @@ class Findings {
   size_t count_ = 0;
 };
 
-bool older_than(const std::string& since, WallTime now, Duration limit) {
-  WallTime begin;
+bool older_than(const std::string& since, Timestamp now, Duration limit) {
+  Timestamp begin;
   return parse_rfc3339(since, begin) && now - begin > limit;
 }
 

@@ -125,11 +125,10 @@ std::vector<std::string> consumers_of(const Objects& objects, const api::Resourc
   return names;
 }
 
-std::string age_text(const std::string& since, WallTime now) {
-  WallTime begin;
+std::string age_text(const std::string& since, Timestamp now) {
+  Timestamp begin;
   if (!parse_rfc3339(since, begin)) return "<unknown>";
-  int64_t seconds = std::chrono::duration_cast<std::chrono::seconds>(now - begin).count();
-  if (seconds < 0) seconds = 0;
+  const int64_t seconds = std::max<int64_t>(0, seconds_between(begin, now));
   const auto text = [](int64_t big, const char* big_unit, int64_t small, const char* small_unit) {
     return std::to_string(big) + big_unit + (small > 0 ? std::to_string(small) + small_unit : "");
   };

@@ -20,9 +20,9 @@
 #include "pkg/api/resource.h"
 #include "pkg/api/scheduling.h"
 #include "pkg/api/storage.h"
-#include "pkg/base/clock.h"
 #include "pkg/base/error.h"
 #include "pkg/base/strings.h"
+#include "pkg/base/timestamp.h"
 #include "pkg/reconcile/view.h"
 
 namespace dra::inspect {
@@ -38,7 +38,7 @@ struct Hidden {
 };
 
 struct Objects {
-  WallTime taken{};                       // when it was read: the "now" of every answer
+  Timestamp taken;                        // when it was read: the "now" of every answer
   std::string origin;                     // "https://10.0.0.1:6443", "snapshot.gz"
   std::string server_version;             // "v1.36.2"; empty: not known
   std::vector<std::string> dra_versions;  // served versions of resource.k8s.io
@@ -120,6 +120,6 @@ Result<PageEnd> add_page(Objects& objects, std::string_view plural, std::string_
 std::vector<std::string> consumers_of(const Objects& objects, const api::ResourceClaim& claim);
 
 // "3d4h", "25m", as kubectl prints ages; "<unknown>" if `since` is not a time.
-std::string age_text(const std::string& since, WallTime now);
+std::string age_text(const std::string& since, Timestamp now);
 
 }  // namespace dra::inspect

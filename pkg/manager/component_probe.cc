@@ -6,6 +6,7 @@
 
 #include "client/election/lease_record.h"
 #include "pkg/base/strings.h"
+#include "pkg/base/timestamp.h"
 #include "pkg/log/log.h"
 
 namespace dra::manager {
@@ -30,7 +31,7 @@ client::ObjectPath component_lease(const std::string& component) {
 ComponentPresence presence_of(const Result<std::string>& lease, WallTime now) {
   if (!lease) return lease.error().http_status() == 404 ? ComponentPresence::kAbsent : ComponentPresence::kUnknown;
   const auto record = client::parse_lease(*lease);
-  WallTime renewed;
+  Timestamp renewed;
   if (!record || !parse_rfc3339(record->renew_time, renewed)) return ComponentPresence::kUnknown;
   const Duration patience = std::chrono::seconds(std::max(1, record->duration_seconds)) * kMissedRenewals;
   return !record->holder.empty() && now - renewed < patience ? ComponentPresence::kPresent : ComponentPresence::kAbsent;

@@ -280,9 +280,9 @@ void Instruments::set_stuck(const std::array<size_t, 3>& counts) {
     stuck_.with({StuckClaims::kStates[state]}).set(static_cast<double>(counts[state]));
 }
 
-void Instruments::set_pinned(size_t pods, std::optional<WallTime> since) {
+void Instruments::set_pinned(size_t pods, std::optional<Timestamp> since) {
   pinned_.set(static_cast<double>(pods));
-  pinned_since_.set(since ? std::chrono::duration<double>(since->time_since_epoch()).count() : 0);
+  pinned_since_.set(since ? static_cast<double>(since->seconds()) : 0);
 }
 
 void Instruments::set_outages(size_t causes, size_t waiting) {

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "pkg/api/resource.h"
+#include "pkg/base/timestamp.h"
 #include "pkg/manager/exclusivity.h"
 #include "pkg/manager/pending_pods.h"
 #include "pkg/manager/preflight.h"
@@ -63,7 +64,7 @@ class Instruments : public MetricSink {
   // In the order of StuckClaims::kStates.
   void set_stuck(const std::array<size_t, 3>& counts);
   // Pods that we ungated and nobody has bound, and since when the oldest of them waits.
-  void set_pinned(size_t pods, std::optional<WallTime> since);
+  void set_pinned(size_t pods, std::optional<Timestamp> since);
   // Counted at a scrape; a standby counts nothing as waiting (forget_pending).
   void set_pending(const reconcile::View& view);
   void forget_pending() { pending_.clear(); }

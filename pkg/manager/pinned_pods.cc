@@ -27,12 +27,12 @@ PinnedPods::Figures PinnedPods::count(const reconcile::View& view) const {
   for (const std::string& key : unbound_) {
     const api::Pod* pod = view.pod(key);
     if (!pod) continue;
-    std::optional<WallTime> since;
+    std::optional<Timestamp> since;
     bool ours = false;
     for (const api::ResourceClaim* claim : view.claims_reserved_for(pod->metadata.uid)) {
       if (!reconcile::is_allocated_by_us(*claim) || !reconcile::is_proven(*claim)) continue;
       ours = true;
-      WallTime allocated;
+      Timestamp allocated;
       if (parse_rfc3339(claim->status.allocation->allocation_timestamp, allocated))
         since = std::max(since.value_or(allocated), allocated);
     }

@@ -9,7 +9,7 @@
 #include <string>
 
 #include "pkg/api/core.h"
-#include "pkg/base/clock.h"
+#include "pkg/base/timestamp.h"
 #include "pkg/reconcile/view.h"
 
 namespace dra::manager {
@@ -19,7 +19,7 @@ class PinnedPods {
   struct Figures {
     size_t pods = 0;
     // When the oldest pod's devices were allocated, right before its gate was lifted; this survives a restart.
-    std::optional<WallTime> since;
+    std::optional<Timestamp> since;
   };
 
   // Call after each change of a pod; before is null for a new pod, after for one that is gone.

@@ -19,11 +19,11 @@ std::optional<State> state_of(const api::ResourceClaim& claim) {
 }
 
 // How long a claim that is new to us has been in its state, as far as its own timestamps say.
-WallTime began(const api::ResourceClaim& claim, State state, WallTime now) {
+Timestamp began(const api::ResourceClaim& claim, State state, Timestamp now) {
   const std::string* text = &claim.metadata.creation_timestamp;
   if (state == kUnproven) text = &claim.status.allocation->allocation_timestamp;
   if (state == kDeleting) text = &claim.metadata.deletion_timestamp;
-  WallTime time;
+  Timestamp time;
   return parse_rfc3339(*text, time) && time < now ? time : now;
 }
 
@@ -45,7 +45,7 @@ void StuckClaims::changed(const api::ResourceClaim* before, const api::ResourceC
   if (same_object && state && known != entries_.end() && known->second.state == *state) return;
   forget(key);
   if (!state) return;
-  const WallTime since = same_object && *state != kDeleting ? now : began(*after, *state, now);
+  const Timestamp since = same_object && *state != kDeleting ? Timestamp(now) : began(*after, *state, now);
   entries_.emplace(key, Entry{*state, since});
   by_time_[*state].emplace(since, key);
 }

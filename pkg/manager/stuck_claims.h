@@ -17,6 +17,7 @@
 
 #include "pkg/api/resource.h"
 #include "pkg/base/clock.h"
+#include "pkg/base/timestamp.h"
 
 namespace dra::manager {
 
@@ -33,12 +34,12 @@ class StuckClaims {
  private:
   struct Entry {
     size_t state;
-    WallTime since;
+    Timestamp since;
   };
   void forget(const std::string& key);
 
   std::unordered_map<std::string, Entry> entries_;  // by store key
-  std::array<std::set<std::pair<WallTime, std::string>>, 3> by_time_;
+  std::array<std::set<std::pair<Timestamp, std::string>>, 3> by_time_;
 };
 
 }  // namespace dra::manager

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "pkg/base/timestamp.h"
+
 namespace dra::sandbox {
 namespace {
 
@@ -44,9 +46,9 @@ bool bind_device(Json& entry, const Json& result, const DriverBehaviour& driver,
                  Step& step) {
   const Json wanted = result.value("bindingConditions", Json::array());
   if (wanted.empty() || !driver.binding_delay) return false;
-  WallTime since = now;
+  Timestamp since = now;
   parse_rfc3339(text_at(claim, "/status/allocation/allocationTimestamp"), since);
-  const WallTime due = since + *driver.binding_delay;
+  const Timestamp due = since + *driver.binding_delay;
   if (now < due) {
     step.requeue_in(due - now);
     return false;

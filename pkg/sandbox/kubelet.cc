@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "pkg/base/timestamp.h"
 #include "pkg/sandbox/driver.h"
 #include "pkg/sandbox/run_time.h"
 
@@ -151,12 +152,12 @@ int64_t annotated(const Json& pod, std::string_view annotation, int64_t fallback
 
 void run_on(const Json& pod, WallTime now, Step& step) {
   if (text_at(pod, "/spec/restartPolicy", "Always") == "Always") return;
-  WallTime started = now;
+  Timestamp started = now;
   parse_rfc3339(text_at(pod, "/status/startTime"), started);
   const std::optional<int64_t> seconds = run_seconds(pod);
   const int64_t asked = annotated(pod, kRunSecondsAnnotation, -1);
   if (asked < 0 && !seconds) return;  // runs until it is deleted, or the annotation is added
-  const WallTime end = started + std::chrono::seconds(asked >= 0 ? asked : *seconds);
+  const Timestamp end = started.plus_seconds(asked >= 0 ? asked : *seconds);
   if (now < end)
     step.requeue_in(end - now);
   else

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "pkg/base/timestamp.h"
 #include "pkg/reconcile/pod_claims.h"
 #include "pkg/reconcile/proof.h"
 #include "test/integration/cluster.h"
@@ -50,7 +51,7 @@ class Groups {
         for (const std::string& key : reconcile::claim_keys_of(*known)) {
           const auto claim = cluster_.watchdog().claim(key);
           marked = marked && claim && reconcile::is_proven(*claim);
-          WallTime at;
+          Timestamp at;
           if (!claim || !claim->status.allocation || reconcile::is_proven(*claim) ||
               !parse_rfc3339(claim->status.allocation->allocation_timestamp, at))
             continue;

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "pkg/apiserver/validation/json_read.h"
+#include "pkg/base/timestamp.h"
 
 namespace dra::apiserver {
 
@@ -16,12 +17,12 @@ const std::string& or_none(const std::string& text) {
 
 struct Restarts {
   int64_t count = 0;
-  WallTime last{};
+  Timestamp last;
   bool known = false;
 
   void add(const Json& status) {
     count += int_of(status, "restartCount");
-    WallTime t;
+    Timestamp t;
     const std::string& finished = as_text(member_at(status, "lastState.terminated.finishedAt"));
     if (!finished.empty() && parse_rfc3339(finished, t) && (!known || t > last)) {
       last = t;
@@ -31,7 +32,7 @@ struct Restarts {
 
   std::string text(WallTime now) const {
     if (count == 0 || !known) return std::to_string(count);
-    return std::to_string(count) + " (" + human_duration(now - last) + " ago)";
+    return std::to_string(count) + " (" + human_duration(seconds_between(last, now)) + " ago)";
   }
 };
 

@@ -2,6 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "pkg/apiserver/kind.h"
+#include "pkg/base/timestamp.h"
 
 namespace dra::apiserver {
 
@@ -26,8 +27,7 @@ TableColumn age_column() {
   return {"Age", "string", "", std::string(age_column_description()), 0};
 }
 
-std::string human_duration(Duration d) {
-  const int64_t seconds = std::chrono::duration_cast<std::chrono::seconds>(d).count();
+std::string human_duration(int64_t seconds) {
   if (seconds < -1) return "<invalid>";
   if (seconds < 0) return "0s";
   auto text = [](int64_t n, const char* unit) { return std::to_string(n) + unit; };
@@ -48,9 +48,9 @@ std::string human_duration(Duration d) {
 }
 
 std::string age_cell(const Json& timestamp_or_null, WallTime now) {
-  WallTime t;
+  Timestamp t;
   if (!timestamp_or_null.is_string() || !parse_rfc3339(timestamp_or_null.get<std::string>(), t)) return "<unknown>";
-  return human_duration(now - t);
+  return human_duration(seconds_between(t, now));
 }
 
 }  // namespace dra::apiserver

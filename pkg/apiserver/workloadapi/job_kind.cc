@@ -7,6 +7,7 @@
 #include "pkg/apiserver/validation/json_read.h"
 #include "pkg/apiserver/workloadapi/kinds.h"
 #include "pkg/apiserver/workloadapi/template.h"
+#include "pkg/base/timestamp.h"
 
 namespace dra::apiserver {
 
@@ -152,11 +153,11 @@ std::string job_completions(const Json& job) {
 
 std::string job_duration(const Json& job, WallTime now) {
   const Json& status = member(job, "status");
-  WallTime start;
-  WallTime end = now;
+  Timestamp start;
+  Timestamp end = now;
   if (!is_set(status, "startTime") || !parse_rfc3339(text_of(status, "startTime"), start)) return "";
   if (is_set(status, "completionTime")) parse_rfc3339(text_of(status, "completionTime"), end);
-  return human_duration(end - start);
+  return human_duration(seconds_between(start, end));
 }
 
 class JobKind : public Kind {
