@@ -97,15 +97,26 @@ class ClaimReconcile {
     return false;
   }
 
-  // Removes consumers that are gone. The last one takes the allocation along, with or without the finalizer: without it
-  // upstream would never free the devices. Not if a pod that kube-scheduler removed may use it.
+  // Whether the allocation ends with its last consumer: those of kube-scheduler, which have the finalizer, and our own,
+  // which get it with the proof. Any other client that allocates without the finalizer keeps its allocation, as with
+  // kube-controller-manager (syncClaim() of its resourceclaim-controller).
+  bool ends_with_consumers() const {
+    return claim_.metadata.has_finalizer(api::kDeleteProtectionFinalizer) || is_allocated_by_us(claim_) ||
+           is_proven(claim_);
+  }
+
+  // Removes consumers that are gone. The last one takes the allocation along, unless a pod that kube-scheduler removed
+  // may use it.
   bool prune() {
     if (remaining_.size() == status().reserved_for.size()) return false;
-    if (remaining_.empty() && status().allocation) {
+    if (remaining_.empty() && status().allocation && ends_with_consumers()) {
       const Fate users = fate_of_users(view_, claim_, "", outcome_);
       if (users == Fate::kUnsure) return true;
       const std::vector<api::ResourceClaimConsumerReference> unreserved = unreserved_consumers();
-      if (users == Fate::kGone && unreserved.empty()) return may_be_used_unseen() || deallocate();
+      if (users == Fate::kGone && unreserved.empty()) {
+        if (!may_be_used_unseen()) outcome_.add(write_deallocation(claim_, "deallocate"));
+        return true;
+      }
       remaining_ = unreserved;
     }
     outcome_.add(write_reservations(claim_, remaining_, "prune-reservations"));
@@ -121,26 +132,11 @@ class ClaimReconcile {
     return consumers;
   }
 
-  bool deallocate() {
-    Write write = write_deallocation(claim_, "deallocate");
-    if (!claim_.metadata.has_finalizer(api::kDeleteProtectionFinalizer))
-      write.success_event = Event{ref_of(claim_),
-                                  true,
-                                  "DeallocatedWithoutFinalizer",
-                                  "Deallocate",
-                                  "the last consumer is gone; the allocation had no finalizer " +
-                                      std::string(api::kDeleteProtectionFinalizer) +
-                                      ", without which kube-controller-manager would never have freed its devices",
-                                  ""};
-    outcome_.add(std::move(write));
-    return true;
-  }
-
   // Frees a claim that nobody has reserved and that is being deleted or bears our proof: its pods left it one way or
   // another. True when nothing else is to be done with it.
   bool free_unused() {
     if (!status().allocation || !remaining_.empty()) return false;
-    if (!claim_.metadata.deleting() && !is_proven(claim_)) return false;
+    if (!is_proven(claim_) && !(claim_.metadata.deleting() && ends_with_consumers())) return false;
     const Fate users = fate_of_users(view_, claim_, "", outcome_);
     if (users == Fate::kUnsure) return true;
     if (users == Fate::kGone && !is_named_by_bound_pod()) {

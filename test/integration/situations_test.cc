@@ -254,7 +254,9 @@ TEST_F(Situation, ClearReservedWhenDone) {
   allocate("c", allocation("n0", {"gpu-0"}, now()), Json::array({pod_reference(made)}), /*finalizer=*/false);
   pass(1s);
   finish_pod("p");
-  EXPECT_TRUE(soon([&] { return cleared("c"); })) << "upstream keeps the allocation for ever";
+  EXPECT_TRUE(soon([&] { return consumers("c").empty(); }));
+  pass(5s);
+  EXPECT_TRUE(get_claim("c")->status.allocation) << "it is its author's to remove";
 }
 
 TEST_F(Situation, RemoveReserved) {
