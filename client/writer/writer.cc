@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "client/informer/wire.h"
+#include "client/transport/target.h"
 #include "client/writer/metadata_put.h"
 #include "pkg/base/strings.h"
 
@@ -194,6 +195,8 @@ Result<Found> Writer::found(const ObjectPath& object, const std::string& known_u
   const std::string key = store_key(object.ns, object.name);
   Found out;
   if (!answer) {
+    // No server has an object whose name no path can hold, and nothing was sent. Tenants write such names.
+    if (!target_problem(object_path(object.resource, object.ns, object.name, "")).empty()) return out;
     if (answer.error().code() != Code::kNotFound || answer.error().reason() != "NotFound") return fail(answer.error());
     if (known != nullptr && !known_uid.empty()) known->store->answer_absent(key, known_uid);
     return out;

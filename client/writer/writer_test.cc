@@ -240,6 +240,17 @@ TEST(Writer, NamesThatLeadElsewhereAreNotWritten) {
   }
 }
 
+TEST(Writer, AnObjectWhoseNameNoPathCanHoldIsAbsent) {
+  World w;
+  for (const char* name : {"", ".", "..", "a/b", "a%b", "a\nb"}) {
+    std::optional<Result<Found>> found;
+    w.writer.read({kLeases, "ns", name, ""}, "uid", [&](Result<Found> answer) { found = std::move(answer); });
+    w.reactor.run_until_idle();
+    ASSERT_TRUE(found && *found) << name;
+    EXPECT_FALSE((*found)->present) << name;
+  }
+}
+
 TEST(Writer, ConfirmedAbsenceAndSuccessors) {
   World w;
   w.put("a", "x");

@@ -63,9 +63,22 @@ api::ResourceClaimConsumerReference pod_reference(const api::Pod& pod) {
   return {"", "pods", pod.metadata.name, pod.metadata.uid};
 }
 
+namespace {
+
+// A pod can have the name. Whoever writes a claim can name "." or "a/b" as its owner, which no server can be asked
+// about.
+bool can_be_asked_about(const std::string& name) {
+  return !name.empty() && name != "." && name != ".." && std::none_of(name.begin(), name.end(), [](unsigned char c) {
+    return c <= 0x20 || c == 0x7f || c == '/' || c == '%';
+  });
+}
+
+}  // namespace
+
 const api::OwnerReference* pod_owner(const api::ResourceClaim& claim) {
   const api::OwnerReference* owner = claim.metadata.controller();
-  return owner && owner->api_version == "v1" && owner->kind == "Pod" ? owner : nullptr;
+  const bool is_pod = owner && owner->api_version == "v1" && owner->kind == "Pod" && can_be_asked_about(owner->name);
+  return is_pod ? owner : nullptr;
 }
 
 Author allocation_author(const api::ResourceClaim& claim) {
