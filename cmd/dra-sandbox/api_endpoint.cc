@@ -102,10 +102,17 @@ void add_endpoint_flags(CLI::App& app, EndpointOptions& o) {
       ->transform(CLI::CheckedTransformer(kModes).description(""))
       ->type_name("MODE")
       ->default_str("RBAC");
+  static const std::map<std::string, bool> kVersions{{"all", false}, {"default", true}};
+  app.add_option("--api-versions", o.only_stable_versions,
+                 "all: alpha and beta versions too, DeviceTaintRules among them; default: what a cluster without "
+                 "--runtime-config serves (of resource.k8s.io v1 alone)")
+      ->transform(CLI::CheckedTransformer(kVersions).description(""))
+      ->type_name("all|default")
+      ->default_str("all");
   app.add_option(
       "--runtime-config", o.runtime_config,
       "API versions to leave out or to serve, as GROUP/VERSION=false,... (resource.k8s.io/v1=false). PodGroups "
-      "and Workloads, scheduling.k8s.io/v1alpha2, are served by `up`; `apiserver` wants "
+      "and Workloads, scheduling.k8s.io/v1alpha2, are served by `up`; `apiserver` and --api-versions=default want "
       "scheduling.k8s.io/v1alpha2=true");
   app.add_option("--data-dir", o.data_dir, "keep all objects in this directory (default: in memory only)");
 }
@@ -145,14 +152,15 @@ Result<std::unique_ptr<ApiEndpoint>> ApiEndpoint::start(AsioReactor& reactor, Ra
   serve.token_key = secret_text();
   serve.authorization = options.authorization;
   serve.max_watches = http::connections_that_fit(listen) / 2;
-  serve.pod_groups = options.pod_groups;
+  serve.pod_groups = options.pod_groups && !options.only_stable_versions;
+  serve.only_stable_versions = options.only_stable_versions;
   auto configured = parse_runtime_config(options.runtime_config);
   if (!configured) return fail(configured.error());
   for (const auto& [version, served] : *configured)
     if (version == "scheduling.k8s.io/v1alpha2")
       serve.pod_groups = served;
-    else if (!served)
-      serve.withdrawn_versions.push_back(version);
+    else
+      (served ? serve.added_versions : serve.withdrawn_versions).push_back(version);
   serve.housekeeping = housekeeping;
   serve.in_turn = [raw = out.get(), &reactor](std::function<void()> step) {
     if (raw->listener_) return raw->listener_->in_turn(std::move(step), "housekeeping");

@@ -25,11 +25,12 @@ struct EndpointOptions {
   std::string kubeconfig_file;
   std::string data_dir;
   std::string runtime_config;
-  bool pod_groups = false;  // apiserver::ServerOptions; --runtime-config can override it
+  bool pod_groups = false;  // apiserver::ServerOptions; --api-versions and --runtime-config can override it
+  bool only_stable_versions = false;
   apiserver::AuthorizationMode authorization = apiserver::AuthorizationMode::kRbac;
 };
-// Adds --bind-address, --port, --token, --cert, --key, --kubeconfig, --data-dir, --authorization-mode and
-// --runtime-config.
+// Adds --bind-address, --port, --token, --cert, --key, --kubeconfig, --data-dir, --authorization-mode, --api-versions
+// and --runtime-config.
 void add_endpoint_flags(CLI::App& app, EndpointOptions& options);
 
 // What --runtime-config says: "GROUP/VERSION", and whether it is served. Errors name the item that cannot be read.

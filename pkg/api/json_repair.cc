@@ -123,6 +123,18 @@ std::string with_plain_values(std::string_view text, std::string_view tag) {
   return out;
 }
 
+std::string with_valid_strings(std::string_view text) {
+  std::string out;
+  out.reserve(text.size() + 64);
+  for (size_t at = 0; at < text.size();) {
+    if (text[at] == '"')
+      at = copy_string(text, at, out);
+    else
+      out += text[at++];
+  }
+  return out;
+}
+
 std::string with_numbers_back(std::string text, std::string_view tag) {
   const std::string begin = "\"" + std::string(tag);
   size_t at = text.find(begin);

@@ -13,6 +13,9 @@ namespace dra::api::detail {
 // digits.
 std::string with_plain_values(std::string_view text, std::string_view tag);
 
+// Only the strings of that: for readers that can hold every number.
+std::string with_valid_strings(std::string_view text);
+
 // Undoes the replacement of numbers: "<tag>123" becomes 123.
 std::string with_numbers_back(std::string text, std::string_view tag);
 

@@ -2,6 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "pkg/api/json_repair.h"
+
 namespace dra::apiserver {
 
 namespace {
@@ -132,9 +134,21 @@ std::string go_parse_error(std::string_view text, const DocumentBuilder& builder
 }  // namespace
 
 bool parse_json(std::string_view text, Json& out, std::vector<std::string>& duplicate_paths, std::string& error) {
+  if (text.starts_with("\xEF\xBB\xBF")) {  // this parser would skip a byte order mark
+    error = "invalid character '\u00ef' looking for beginning of value";
+    return false;
+  }
   DocumentBuilder builder(out, duplicate_paths, nullptr);
   if (Json::sax_parse(text.begin(), text.end(), &builder)) return true;
   error = go_parse_error(text, builder);
+  // Go reads what is not UTF-8, and halves of surrogate pairs, as U+FFFD.
+  const std::string repaired = api::detail::with_valid_strings(text);
+  if (repaired == text) return false;
+  out = Json();
+  duplicate_paths.clear();
+  DocumentBuilder again(out, duplicate_paths, nullptr);
+  if (Json::sax_parse(repaired.begin(), repaired.end(), &again)) return true;
+  error = go_parse_error(repaired, again);
   return false;
 }
 

@@ -77,7 +77,20 @@ struct Server::Impl {
     if (!options.token_key.empty()) env.token_key = options.token_key;
     register_all_kinds(kinds);
     for (const std::string& version : options.withdrawn_versions) kinds.withdraw(version);
+    if (options.only_stable_versions) withdraw_unstable();
     if (!options.pod_groups) kinds.withdraw(kGroupVersionOfPodGroups);
+  }
+
+  void withdraw_unstable() {
+    const auto& added = options.added_versions;
+    for (const auto& kind : kinds.kinds())
+      for (const ServedVersion& served : kind->info().served) {
+        const std::string& version = served.gv.version;
+        const bool stable = version.find("alpha") == std::string::npos && version.find("beta") == std::string::npos;
+        const bool separate = served.gv.text() == kGroupVersionOfPodGroups;
+        if (!stable && !separate && std::find(added.begin(), added.end(), served.gv.text()) == added.end())
+          kinds.withdraw(served.gv.text());
+      }
   }
 
   // After a restore, existing objects stay.

@@ -44,6 +44,10 @@ struct ServerOptions {
   size_t max_watches = 512;
   // Group versions that are not served ("resource.k8s.io/v1"), like --runtime-config=GROUP/VERSION=false.
   std::vector<std::string> withdrawn_versions;
+  // Serves what a kube-apiserver without --runtime-config serves: of alpha and beta versions only those in
+  // `added_versions`. PodGroups are separate, see below.
+  bool only_stable_versions = false;
+  std::vector<std::string> added_versions;
   // Serves PodGroups and Workloads (scheduling.k8s.io/v1alpha2), and keeps spec.schedulingGroup of pods, like the
   // feature gates GenericWorkload, GangScheduling and TopologyAwareWorkloadScheduling, which are off by default.
   bool pod_groups = false;

@@ -89,6 +89,8 @@ class StreamReader {
   StreamReader(std::string_view text, const Options& options, Positions* positions)
       : options_(options), positions_(positions), ready_(yaml_parser_initialize(&parser_) != 0) {
     if (!ready_) return;
+    constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+    if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
     // Forces UTF-8: check_directives() could not count directives in UTF-16, which a byte order mark would select.
     yaml_parser_set_encoding(&parser_, YAML_UTF8_ENCODING);
     yaml_parser_set_input_string(&parser_, reinterpret_cast<const unsigned char*>(text.data()), text.size());
@@ -110,7 +112,8 @@ class StreamReader {
       if (auto ok = pull(root.event); !ok) return tl::make_unexpected(ok.error());
       auto value = node(root.event, "", 1);
       if (!value) return tl::make_unexpected(value.error());
-      if (!value->is_null()) documents.push_back(std::move(*value));
+      if (!value->is_null() || options_.first_document_only) documents.push_back(std::move(*value));
+      if (options_.first_document_only) return documents;
     }
   }
 

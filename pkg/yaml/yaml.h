@@ -31,6 +31,8 @@ struct Options {
   size_t max_nodes = 2'000'000;      // nodes in all documents, including those repeated by aliases
   size_t max_anchors = 10'000;       // in all documents
   size_t max_alias_nodes = 200'000;  // nodes kept for aliases or repeated by them
+  // Reads no further than the first document, which may be empty (null): what sigs.k8s.io/yaml does.
+  bool first_document_only = false;
 };
 
 // All documents of a text except empty ones. Errors are InvalidArgument and begin with "line L, column C: ".

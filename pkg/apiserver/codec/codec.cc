@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "pkg/api/quantity.h"
-#include "pkg/base/clock.h"
+#include "pkg/apiserver/codec/go_time.h"
 #include "pkg/base/strings.h"
 
 namespace dra::apiserver {
@@ -117,10 +117,15 @@ class Decoder {
     if (value.is_null()) return false;  // an absent value; add_always_printed() restores the zero if needed
     const size_t outer = struct_path_.size();
     struct_path_ += "." + f.name;
+    const bool enters_template = owner.name == "ResourceClaimTemplateSpec" && f.name == "metadata";
+    if (enters_template) in_claim_template_ = true;
     check_value(f.value, value, path, owner.name + struct_path_);
+    if (enters_template) in_claim_template_ = false;
     struct_path_.resize(outer);
     if (!report_.error.empty()) return true;
     if (f.value.pointer || f.always || partial_) return true;
+    // Set, though to nothing: ValidateTemplateObjectMeta() refuses these.
+    if (in_claim_template_ && (value.is_array() || value.is_null())) return true;
     if (f.value.type == FieldType::kObject) return !(f.omitzero && value.empty());
     return !is_zero(value);
   }
@@ -185,7 +190,7 @@ class Decoder {
         check_quantity(value);
         return;
       case FieldType::kIntOrString:
-        if (!value.is_string() && !value.is_number_integer()) mismatch(type, value, struct_field);
+        check_int_or_string(value, struct_field);
         return;
       case FieldType::kRaw:
         return;
@@ -208,17 +213,33 @@ class Decoder {
 
   void check_integer(const ValueType& type, Json& value, const std::string& struct_field) {
     bool fits = value.is_number_integer() && !(value.is_number_unsigned() && value.get<uint64_t>() > INT64_MAX);
-    if (value.is_number_float()) {
+    if (value.is_number_float() && words_ == MismatchWords::kConverter) {
       const double d = value.get<double>();
-      // 1.0 and 1e3 are integers for upstream's decoder.
+      // 1.0 and 1e3 are integers for the converter only; the decoder refuses them.
       fits = std::floor(d) == d && std::fabs(d) < 9007199254740992.0;
       if (fits) value = static_cast<int64_t>(d);
     }
     if (fits && type.type == FieldType::kInt32) {
       const int64_t v = value.get<int64_t>();
-      fits = v >= INT32_MIN && v <= INT32_MAX;
+      if (words_ == MismatchWords::kConverter)
+        value = static_cast<int32_t>(v);  // reflect.Value.Convert() drops the upper half
+      else
+        fits = v >= INT32_MIN && v <= INT32_MAX;
     }
     if (!fits) mismatch(type, value, struct_field);
+  }
+
+  // The number is an int32 for the decoder.
+  void check_int_or_string(Json& value, const std::string& struct_field) {
+    static const ValueType number = [] {
+      ValueType type;
+      type.type = FieldType::kInt32;
+      return type;
+    }();
+    if (value.is_number())
+      check_integer(number, value, struct_field);
+    else if (!value.is_string())
+      mismatch(number, value, struct_field);
   }
 
   void check_bytes(const ValueType& type, const Json& value, const std::string& struct_field) {
@@ -239,22 +260,14 @@ class Decoder {
       mismatch(type, value, struct_field);
       return;
     }
-    WallTime t;
-    const std::string& text = value.get_ref<const std::string&>();
-    if (!parse_rfc3339(text, t)) {
-      const bool micro = type.type == FieldType::kMicroTime;
-      const std::string layout = micro ? "2006-01-02T15:04:05.000000Z07:00" : "2006-01-02T15:04:05Z07:00";
-      report_.error =
-          "parsing time " + quote(text) + " as " + quote(layout) + ": cannot parse " + quote(text) + " as \"2006\"";
-      return;
-    }
-    // The layout has exactly six digits of a fraction.
-    if (type.type == FieldType::kMicroTime && text.size() > 19 && text[19] != '.') {
-      report_.error = "parsing time " + quote(text) + " as \"2006-01-02T15:04:05.000000Z07:00\": cannot parse " +
-                      quote(text.substr(19)) + " as \".000000\"";
-      return;
-    }
-    value = type.type == FieldType::kMicroTime ? format_rfc3339_micro(t) : format_rfc3339(t);
+    const bool micro = type.type == FieldType::kMicroTime;
+    const std::optional<Timestamp> time = parse_go_time(
+        value.get_ref<const std::string&>(), micro ? TimeLayout::kMicros : TimeLayout::kSeconds, report_.error);
+    if (!time) return;
+    if (is_go_zero(*time, micro))
+      value = nullptr;
+    else
+      value = micro ? format_rfc3339_micro(*time) : format_rfc3339(*time);
   }
 
   void check_quantity(Json& value) {
@@ -320,7 +333,8 @@ class Decoder {
   DecodeReport& report_;
   bool partial_;
   MismatchWords words_;
-  std::string struct_path_;  // ".spec.containers.image": struct fields only, as in Go's decoder's messages
+  bool in_claim_template_ = false;  // in the metadata of a ResourceClaimTemplate's claims
+  std::string struct_path_;         // ".spec.containers.image": struct fields only, as in Go's decoder's messages
   size_t unknown_bytes_ = 0;
 };
 

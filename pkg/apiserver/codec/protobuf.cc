@@ -3,11 +3,12 @@
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "pkg/apiserver/codec/go_time.h"
 #include "pkg/apiserver/json_text.h"
 #include "pkg/apiserver/rest/body.h"
-#include "pkg/base/clock.h"
 #include "pkg/base/protobuf_wire.h"
 #include "pkg/base/strings.h"
+#include "pkg/base/timestamp.h"
 #include "pkg/base/utf8.h"
 
 namespace dra::apiserver {
@@ -145,10 +146,9 @@ class MessageDecoder {
       if (r.number() == 1) seconds = static_cast<int64_t>(r.value());
       if (r.number() == 2) nanos = static_cast<int64_t>(r.value());
     }
-    constexpr int64_t kBound = 9'000'000'000;  // the range of 64-bit nanoseconds
-    if (!r.ok() || seconds < -kBound || seconds > kBound || nanos < 0 || nanos > 999'999'999) return false;
-    const WallTime t{std::chrono::seconds(seconds) + std::chrono::nanoseconds(nanos)};
-    out = micro ? format_rfc3339_micro(t) : format_rfc3339(t);
+    if (!r.ok() || nanos < 0 || nanos > 999'999'999) return false;
+    const Timestamp t = Timestamp::at(seconds, static_cast<int32_t>(nanos));
+    if (!is_go_zero(t, micro)) out = micro ? format_rfc3339_micro(t) : format_rfc3339(t);
     return true;
   }
 

@@ -6,9 +6,9 @@
 #include "pkg/apiserver/codec/protobuf.h"
 #include "pkg/apiserver/json_text.h"
 #include "pkg/base/check.h"
-#include "pkg/base/clock.h"
 #include "pkg/base/protobuf_wire.h"
 #include "pkg/base/strings.h"
+#include "pkg/base/timestamp.h"
 
 namespace dra::apiserver {
 
@@ -138,15 +138,13 @@ class MessageEncoder {
 
   static std::string time(const Json& json) {
     std::string out;
-    WallTime t;
+    Timestamp t;
     if (!json.is_string() || json.get_ref<const std::string&>().empty()) return out;
     // An invalid time in the store (the API admits none) must not read as an absent one: an object that is being
     // deleted would look alive.
-    if (!parse_rfc3339(json.get_ref<const std::string&>(), t)) t = WallTime(std::chrono::seconds(1));
-    const auto since = t.time_since_epoch();
-    const auto seconds = std::chrono::floor<std::chrono::seconds>(since);
-    append_varint_field(out, 1, static_cast<uint64_t>(seconds.count()));
-    append_varint_field(out, 2, static_cast<uint64_t>(std::chrono::nanoseconds(since - seconds).count()));
+    if (!parse_rfc3339(json.get_ref<const std::string&>(), t)) t = Timestamp::at(1);
+    append_varint_field(out, 1, static_cast<uint64_t>(t.seconds()));
+    append_varint_field(out, 2, static_cast<uint64_t>(t.nanos()));
     return out;
   }
 

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "pkg/api/quantity.h"
+#include "pkg/apiserver/coreapi/pod_amounts.h"
 #include "pkg/apiserver/coreapi/pod_spec.h"
 #include "pkg/apiserver/validation/content.h"
 #include "pkg/apiserver/validation/json_read.h"
@@ -80,8 +81,16 @@ bool integer_resource(const std::string& name) {
   return !native_resource(name);
 }
 
-void check_resource_name(FieldErrors& out, const FieldPath& path, const std::string& name) {
-  add_problems(out, path, name, qualified_name_problems(name));
+enum class ResourceHolder { kContainer, kPod };
+
+void check_resource_name(FieldErrors& out, const FieldPath& path, const std::string& name, ResourceHolder holder) {
+  const Problems problems = qualified_name_problems(name);
+  add_problems(out, path, name, problems);
+  if (holder == ResourceHolder::kPod) {
+    if (problems.empty() && !is_pod_level_resource(name))
+      out.push_back(not_supported(path, name, {"cpu", "hugepages-", "memory"}));
+    return;
+  }
   if (name.find('/') == std::string::npos) {
     if (name != "cpu" && name != "memory" && name != "ephemeral-storage" && !huge_pages(name)) {
       out.push_back(invalid(path, name, "must be a standard resource for containers"));
@@ -103,17 +112,28 @@ void check_amount(FieldErrors& out, const FieldPath& path, const std::string& na
   }
 }
 
-void check_resources(FieldErrors& out, const FieldPath& path, const Json& resources) {
+// Huge pages alone are refused: nothing could run in them.
+void check_huge_pages(FieldErrors& out, const FieldPath& path, const Json& limits, const Json& requests) {
+  bool huge = false, other = false;
+  for (const Json* amounts : {&limits, &requests})
+    for (const auto& [name, value] : amounts->items()) {
+      huge = huge || huge_pages(name);
+      other = other || name == "cpu" || name == "memory";
+    }
+  if (huge && !other) out.push_back(forbidden(path, "HugePages require cpu or memory"));
+}
+
+void check_resources(FieldErrors& out, const FieldPath& path, const Json& resources, ResourceHolder holder) {
   const FieldPath limits_path = path.child("limits");
   const FieldPath requests_path = path.child("requests");
   const Json& limits = map_of(resources, "limits");
   const Json& requests = map_of(resources, "requests");
   for (const auto& [name, value] : limits.items()) {
-    check_resource_name(out, limits_path.key(name), name);
+    check_resource_name(out, limits_path.key(name), name, holder);
     check_amount(out, limits_path.key(name), name, parsed(value));
   }
   for (const auto& [name, value] : requests.items()) {
-    check_resource_name(out, requests_path.key(name), name);
+    check_resource_name(out, requests_path.key(name), name, holder);
     const Quantity amount = parsed(value);
     check_amount(out, requests_path.key(name), name, amount);
     const bool overcommit = !integer_resource(name) && !huge_pages(name);
@@ -130,6 +150,7 @@ void check_resources(FieldErrors& out, const FieldPath& path, const Json& resour
       out.push_back(required(limits_path, "Limit must be set for non overcommitable resources"));
     }
   }
+  check_huge_pages(out, path, limits, requests);
 }
 
 void check_claim_uses(FieldErrors& out, const FieldPath& path, const Json& claims, const Names& declared) {
@@ -163,12 +184,20 @@ struct PodNames {
   Names claims;
 };
 
+void check_handler_port(FieldErrors& out, const FieldPath& path, const Json& port) {
+  if (port.is_string()) return add_problems(out, path, as_text(port), port_name_problems(as_text(port)));
+  const int64_t number = port.is_number_integer() ? port.get<int64_t>() : 0;
+  for (const auto& problem : range_problems(number, 1, 65535)) out.push_back(invalid_value(path, number, problem));
+}
+
 void check_handler(FieldErrors& out, const FieldPath& path, const Json& handler) {
   bool found = false;
   for (const char* type : {"exec", "httpGet", "tcpSocket", "grpc"}) {
     if (!is_set(handler, type)) continue;
     if (found) out.push_back(forbidden(path.child(type), "may not specify more than 1 handler type"));
     found = true;
+    if (type == std::string_view("httpGet") || type == std::string_view("tcpSocket"))
+      check_handler_port(out, path.child(type).child("port"), member(member(handler, type), "port"));
   }
   if (!found) out.push_back(required(path, "must specify a handler type"));
 }
@@ -214,7 +243,7 @@ void check_container(FieldErrors& out, const FieldPath& path, const Json& contai
     out.push_back(not_supported(path.child("imagePullPolicy"), pull, {"Always", "IfNotPresent", "Never"}));
   }
   const Json& resources = member(container, "resources");
-  check_resources(out, path.child("resources"), resources);
+  check_resources(out, path.child("resources"), resources, ResourceHolder::kContainer);
   check_claim_uses(out, path.child("resources").child("claims"), member(resources, "claims"), names.claims);
 }
 
@@ -234,6 +263,47 @@ void check_container_list(FieldErrors& out, const FieldPath& path, const Json& c
 }
 
 }  // namespace
+
+namespace {
+
+// validatePodResourceConsistency(): what the pod as a whole has is enough for its containers.
+void check_pod_level_consistency(FieldErrors& out, const FieldPath& path, const Json& spec) {
+  const Json& limits = member_at(spec, "resources.limits");
+  const Json& requests = member_at(spec, "resources.requests");
+  const auto enough = [&](const Json& own, const char* list, const std::string& name, const Quantity& sum) {
+    if (is_set(own, name) && sum.compare(parsed(own.at(name))) > 0)
+      out.push_back(invalid(
+          path.child(list).key(name), parsed(own.at(name)).to_string(),
+          std::string("must be greater than or equal to aggregate container ") + list + " of " + sum.to_string()));
+  };
+  for (const auto& [name, sum] : container_amounts(spec, "requests")) enough(requests, "requests", name, sum);
+  for (const auto& [name, sum] : container_amounts(spec, "limits"))
+    if (huge_pages(name)) enough(limits, "limits", name, sum);
+  const Json& containers = list_of(spec, "containers");
+  for (size_t i = 0; i < containers.size(); ++i)
+    for (const auto& [name, value] : map_of(member(containers[i], "resources"), "limits").items()) {
+      if (!is_set(limits, name) || parsed(value).compare(parsed(limits.at(name))) <= 0) continue;
+      out.push_back(invalid(path.child("containers").index(i).key(name).child("limits"), parsed(value).to_string(),
+                            "must be less than or equal to pod limits of " + parsed(limits.at(name)).to_string()));
+    }
+}
+
+}  // namespace
+
+void check_pod_level_resources(FieldErrors& out, const FieldPath& path, const Json& spec) {
+  const Json& resources = member(spec, "resources");
+  if (!resources.is_object()) return;
+  if (text_of(member(spec, "os"), "name") == "windows")
+    out.push_back(forbidden(path, "may not be set for a windows pod"));
+  const Json& claims = member(resources, "claims");
+  if (count_of(claims) > 0)
+    out.push_back(forbidden(path.child("claims"), "claims may not be set for Resources at pod-level"));
+  check_resources(out, path, resources, ResourceHolder::kPod);
+  Names declared;
+  for (const auto& c : list_of(spec, "resourceClaims")) declared.insert(text_of(c, "name"));
+  check_claim_uses(out, path.child("claims"), claims, declared);
+  check_pod_level_consistency(out, path, spec);
+}
 
 void check_containers(FieldErrors& out, const FieldPath& path, const Json& spec) {
   PodNames names;

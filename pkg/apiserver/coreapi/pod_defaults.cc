@@ -2,6 +2,7 @@
 #include <string_view>
 
 #include "pkg/api/quantity.h"
+#include "pkg/apiserver/coreapi/pod_amounts.h"
 #include "pkg/apiserver/coreapi/pod_spec.h"
 #include "pkg/apiserver/validation/json_read.h"
 
@@ -210,9 +211,23 @@ void default_pod_only(Json& spec) {
       for (const auto& [name, value] : limits.items()) set_default(requests, name, value);
     }
   }
+  default_pod_level_resources(spec);
 }
 
 std::string qos_class(const Json& spec) {
+  // Requests and limits of the pod as a whole count instead of those of its containers.
+  if (is_set(spec, "resources")) {
+    const Json& limits = member_at(spec, "resources.limits");
+    const Json& requests = member_at(spec, "resources.requests");
+    bool some = false, equal = true;
+    for (const char* resource : {"cpu", "memory"}) {
+      const auto limit = quantity_at(limits, resource), request = quantity_at(requests, resource);
+      some = some || limit.sign() > 0 || request.sign() > 0;
+      equal = equal && limit.sign() > 0 && request.compare(limit) == 0;
+    }
+    if (!some) return "BestEffort";
+    return equal ? "Guaranteed" : "Burstable";
+  }
   bool any = false;
   bool guaranteed = true;
   for (const char* key : {"containers", "initContainers"}) {

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "pkg/apiserver/coreapi/pod_amounts.h"
 #include "pkg/apiserver/resourceapi/go_render.h"
 #include "pkg/apiserver/validation/content.h"
 #include "pkg/apiserver/validation/json_read.h"
@@ -163,6 +164,7 @@ void check_pod_spec(FieldErrors& out, const FieldPath& path, const Json& spec) {
   check_volumes(out, path.child("volumes"), list_of(spec, "volumes"));
   check_pod_claims(out, path.child("resourceClaims"), member(spec, "resourceClaims"));
   check_containers(out, path, spec);
+  check_pod_level_resources(out, path.child("resources"), spec);
   check_choice(out, path.child("restartPolicy"), text_of(spec, "restartPolicy"), {"Always", "OnFailure", "Never"});
   check_choice(out, path.child("dnsPolicy"), text_of(spec, "dnsPolicy"),
                {"ClusterFirstWithHostNet", "ClusterFirst", "Default", "None"});

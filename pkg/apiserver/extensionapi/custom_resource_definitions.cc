@@ -6,11 +6,14 @@
 
 namespace dra::apiserver {
 
-// k8s.io/apiextensions-apiserver of 1.36. No object is ever stored, so only the outer type is defined.
+// k8s.io/apiextensions-apiserver of 1.36. No object is ever stored, so only the outer type is defined: strict clients
+// must get the refusal below, not one about fields.
 std::vector<SchemaTable> extension_tables() {
   return {{"apiextensions/v1", R"(
 type CustomResourceDefinition
 1 metadata ObjectMeta
+2 spec Raw
+3 status Raw
 )"}};
 }
 

@@ -181,6 +181,7 @@ StatusOr<Json> run_apply(const Env& env, Call& call, const Json& config, const s
   const Json& sent_meta = read->value("metadata", Json::object());
   const std::string sent_version = sent_meta.is_object() ? sent_meta.value("resourceVersion", "") : "";
   if (current != nullptr && !sent_version.empty() &&
+      sent_version.find_first_not_of("0123456789") == std::string::npos &&
       sent_version != current->at("metadata").value("resourceVersion", "")) {
     return fail_status(modified(call.kind->info().group_resource_of(call.gv()), call.path.name));
   }

@@ -40,6 +40,7 @@ namespace {
 
 // The message of Go's decoder if a JSON patch is not a list of operations; empty if it is.
 std::string wrong_operations(const Json& document) {
+  if (document.is_null()) return "";
   if (!document.is_array()) return json_kind_name(document) + " into Go value of type []handlers.jsonPatchOp";
   for (const Json& operation : document) {
     if (operation.is_null()) continue;
@@ -88,6 +89,7 @@ StatusOr<Patch> Patch::parse(Call& call) {
   if (out.is_apply()) {
     yaml::Options options;
     options.duplicate_keys = &out.duplicates_;
+    options.first_document_only = true;
     auto parsed = yaml::parse(out.text_, options);
     if (!parsed) return fail_status(bad_request("error decoding YAML: " + parsed.error().message()));
     document = std::move(*parsed);
@@ -107,10 +109,14 @@ StatusOr<Patch> Patch::parse(Call& call) {
                                    std::to_string(kMaxJsonPatchOperations) + ", got " +
                                    std::to_string(document.size())));
     }
+  } else if (document.is_null() && out.type_ == Type::kStrategic) {
+    document = Json::object();
   } else if (!document.is_object()) {
+    if (document.is_null()) return fail_status(bad_request("Invalid JSON Patch"));
     return fail_status(bad_request(
         "error decoding patch: json: cannot unmarshal array into Go value of type map[string]interface {}"));
   }
+  if (document.is_null()) document = Json::array();
   out.body_ = std::make_shared<const Json>(std::move(document));
   return out;
 }
@@ -141,26 +147,17 @@ StatusOr<Json> Patch::run(const Env& env, Call& call, const Json* current) const
     patched = std::move(*result);
   }
   if (!patched.is_object()) return fail_status(bad_request("the patched object is no JSON object"));
-  const bool same_type = patched.value("apiVersion", Json()) == call.gv().text() &&
-                         patched.value("kind", Json()) == call.kind->info().kind;
-  if (!same_type) {
-    auto text_of = [&](const char* member) {
-      const Json v = patched.value(member, Json());
-      return v.is_string() ? v.get<std::string>() : std::string();
-    };
-    if (text_of("kind").empty()) {
-      return fail_status(bad_request("Object 'Kind' is missing in '" + compact_text(patched) + "'"));
-    }
-    return fail_status(bad_request("no kind " + quote(text_of("kind")) + " is registered for version " +
-                                   quote(text_of("apiVersion")) + " in scheme \"pkg/api/legacyscheme/scheme.go:30\""));
-  }
   const Json before_decoding = type_ == Type::kStrategic ? Json() : patched;
   const auto rendered = [&] {  // for people, and as long as the object
     return quote(type_ == Type::kStrategic ? go_value_text(*body_) : compact_text(before_decoding));
   };
-  Call* target = &call;
+  BodyKind named = body_kind(call);
+  if (auto known = name_type(call, patched, named); !known) {
+    const Status& why = known.error();
+    return fail_status(why.code == 400 ? why : strict_patch_failure(rendered(), why.message));
+  }
   const MismatchWords words = type_ == Type::kStrategic ? MismatchWords::kConverter : MismatchWords::kJson;
-  auto decoded = decode_document(*target, body_kind(call), patched, duplicates_, text_, words);
+  auto decoded = decode_document(call, named, patched, duplicates_, text_, words);
   if (!decoded) {
     // A document produced by a patch is judged as one field of the patch.
     const std::string& message = decoded.error().message;
@@ -171,7 +168,50 @@ StatusOr<Json> Patch::run(const Env& env, Call& call, const Json* current) const
     const size_t as = message.find(": ");
     return fail_status(strict_patch_failure(rendered(), as == std::string::npos ? message : message.substr(as + 2)));
   }
+  if (!(named.gv == call.gv())) {
+    convert_document(*call.kind, patched, named.gv, call.kind->info().hub);
+    convert_document(*call.kind, patched, call.kind->info().hub, call.gv());
+  }
   return patched;
+}
+
+StatusOr<void> Patch::name_type(const Call& call, const Json& patched, BodyKind& named) const {
+  for (const char* member : {"apiVersion", "kind"}) {
+    const auto found = patched.find(member);
+    if (found == patched.end() || found->is_null() || found->is_string()) continue;
+    return fail_status(plain_error("json: cannot unmarshal " + json_kind_name(*found) + " into Go struct field ." +
+                                   member + " of type string"));
+  }
+  // Strategic patches are applied to the typed object, which has neither.
+  if (type_ == Type::kStrategic) return {};
+  const auto text_of = [&](const char* member) {
+    const Json v = patched.value(member, Json());
+    return v.is_string() ? v.get<std::string>() : std::string();
+  };
+  const std::string version = text_of("apiVersion"), kind = text_of("kind");
+  if (version.empty())
+    return fail_status(bad_request("the name of the object (" + call.path.name +
+                                   " based on URL) was undeterminable: name must be provided"));
+  for (const ServedVersion& served : call.kind->info().served) {
+    if (served.gv.text() != version || (!kind.empty() && kind != call.kind->info().kind)) continue;
+    named.gv = served.gv;
+    named.schema = builtin_schemas().find(served.schema_package, call.kind->info().kind);
+    return {};
+  }
+  return fail_status(plain_error("no kind " + quote(kind) + " is registered for version " + quote(version) +
+                                 " in scheme \"pkg/api/legacyscheme/scheme.go:30\""));
+}
+
+StatusOr<Json> Patch::run_typed(Call& call, const BodyKind& type, Json document) const {
+  auto patched = run_plain(std::move(document));
+  if (!patched) return patched;
+  if (!patched->is_object()) return fail_status(bad_request("the patched object is no JSON object"));
+  const std::string rendered = quote(compact_text(*patched));
+  auto decoded = decode_document(call, type, *patched, duplicates_, text_);
+  if (decoded) return patched;
+  const std::string& message = decoded.error().message;
+  const size_t as = message.find(": ");
+  return fail_status(strict_patch_failure(rendered, as == std::string::npos ? message : message.substr(as + 2)));
 }
 
 }  // namespace dra::apiserver

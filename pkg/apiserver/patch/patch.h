@@ -9,6 +9,8 @@
 
 namespace dra::apiserver {
 
+struct BodyKind;  // rest/body.h
+
 class Patch {
  public:
   enum class Type { kJson, kMerge, kStrategic, kApply };
@@ -23,8 +25,15 @@ class Patch {
 
   // A JSON or merge patch of a document without a schema (Scale); strategic patches merge like merge patches.
   StatusOr<Json> run_plain(Json document) const;
+  // The same of a document of another kind than the call's (Scale), decoded: what does not fit is a 422 about the
+  // patch.
+  StatusOr<Json> run_typed(Call& call, const BodyKind& type, Json document) const;
 
  private:
+  // The type that the patched text names: another served version of the kind is converted. 400 is an answer of its own,
+  // everything else is a fault of the patch.
+  StatusOr<void> name_type(const Call& call, const Json& patched, BodyKind& named) const;
+
   Type type_ = Type::kMerge;
   std::shared_ptr<const Json> body_;
   std::string text_;

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "pkg/apiserver/coreapi/pod_amounts.h"
 #include "pkg/apiserver/quota/quota.h"
 #include "pkg/apiserver/validation/json_read.h"
 #include "pkg/base/strings.h"
@@ -23,35 +24,15 @@ void add_to(QuotaUsage& usage, const std::string& name, const api::Quantity& amo
   if (sum) usage[name] = *sum;
 }
 
-void take_larger(QuotaUsage& usage, const std::string& name, const api::Quantity& amount) {
-  auto [at, added] = usage.try_emplace(name, amount);
-  if (!added && at->second < amount) at->second = amount;
-}
-
 bool pod_is_over(const Json& pod) {
   const std::string& phase = text_of(member(pod, "status"), "phase");
   return phase == "Succeeded" || phase == "Failed";
 }
 
-// requests or limits of a whole pod: containers and sidecars summed, or an init container with the sidecars before it.
+// requests or limits of a whole pod.
 QuotaUsage pod_amounts(const Json& spec, const char* which) {
-  QuotaUsage sum, sidecars, init;
-  const auto amounts = [&](const Json& container) -> const Json& {
-    return map_of(member(container, "resources"), which);
-  };
-  for (const Json& c : list_of(spec, "containers"))
-    for (const auto& [name, value] : amounts(c).items()) add_to(sum, name, amount_of(value));
-  for (const Json& c : list_of(spec, "initContainers")) {
-    const bool sidecar = text_of(c, "restartPolicy") == "Always";
-    QuotaUsage now = sidecars;
-    for (const auto& [name, value] : amounts(c).items()) add_to(now, name, amount_of(value));
-    if (sidecar) {
-      for (const auto& [name, value] : amounts(c).items()) add_to(sum, name, amount_of(value));
-      sidecars = now;
-    }
-    for (const auto& [name, value] : now) take_larger(init, name, value);
-  }
-  for (const auto& [name, value] : init) take_larger(sum, name, value);
+  QuotaUsage sum;
+  for (const auto& [name, amount] : container_amounts(spec, which)) sum[name] = amount;
   for (const auto& [name, value] : map_of(member(spec, "resources"), which).items()) sum[name] = amount_of(value);
   for (const auto& [name, value] : map_of(spec, "overhead").items())
     if (sum.contains(name) || std::string_view(which) == "requests") add_to(sum, name, amount_of(value));

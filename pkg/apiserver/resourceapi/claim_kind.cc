@@ -119,6 +119,7 @@ class ResourceClaimTemplateKind : public Kind {
 
   FieldErrors validate_update(const WriteContext&, const Json& object, const Json& old) const override {
     FieldErrors out;
+    check_template_metadata(out, FieldPath("spec.metadata"), member_at(object, "spec.metadata"));
     if (!semantic_equal(member(object, "spec"), member(old, "spec"))) {
       out.push_back(invalid_raw(FieldPath("spec"), render_go("ResourceClaimTemplateSpec", member(object, "spec")),
                                 "field is immutable"));
@@ -134,7 +135,7 @@ class ResourceClaimTemplateKind : public Kind {
     for (const char* key : {"name", "generateName", "namespace", "uid", "resourceVersion", "generation",
                             "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds", "finalizers",
                             "ownerReferences", "selfLink", "managedFields"}) {
-      if (is_set(meta, key)) out.push_back(forbidden(path.child(key), "cannot be set"));
+      if (meta.is_object() && meta.contains(key)) out.push_back(forbidden(path.child(key), "cannot be set"));
     }
   }
 };

@@ -188,7 +188,8 @@ void default_taint_times(Json& spec, const std::string& now) {
     auto taints = device.find("taints");
     if (taints == device.end() || !taints->is_array()) continue;
     for (auto& taint : *taints) {
-      if (taint.is_object()) set_default(taint, "timeAdded", now);
+      // Null is the time 0001-01-01T00:00:00Z, which somebody set.
+      if (taint.is_object() && !taint.contains("timeAdded")) taint["timeAdded"] = now;
     }
   }
 }

@@ -90,7 +90,7 @@ class DeviceTaintRuleKind : public Kind {
   static void add_time(const WriteContext& ctx, Json& object) {
     if (ctx.clock == nullptr || !member_at(object, "spec.taint").is_object()) return;
     Json& taint = object["spec"]["taint"];
-    if (!is_set(taint, "timeAdded")) taint["timeAdded"] = format_rfc3339(ctx.clock->wall_now());
+    if (!taint.contains("timeAdded")) taint["timeAdded"] = format_rfc3339(ctx.clock->wall_now());
   }
 };
 

@@ -47,6 +47,7 @@ StatusOr<RawBody> parse_body(const Call& call, const BodyKind& expected) {
   } else if (type == "application/yaml") {
     yaml::Options options;
     options.duplicate_keys = &raw.duplicates;
+    options.first_document_only = true;
     auto parsed = yaml::parse(body, options);
     if (!parsed)
       return fail_status(unrecognized(expected, "error converting YAML to JSON: " + parsed.error().message(), body));
@@ -60,6 +61,7 @@ StatusOr<RawBody> parse_body(const Call& call, const BodyKind& expected) {
         "the body of the request was in an unknown format - accepted media types include: application/json, "
         "application/yaml, application/vnd.kubernetes.protobuf"));
   }
+  if (raw.document.is_null()) raw.document = Json::object();  // an object without members, for Go
   for (const char* key : {"apiVersion", "kind"}) {
     const auto found = raw.document.is_object() ? raw.document.find(key) : raw.document.end();
     if (found == raw.document.end() || found->is_string() || found->is_null()) continue;

@@ -13,11 +13,17 @@
 #include "pkg/apiserver/rest/watch.h"
 #include "pkg/apiserver/rest/write.h"
 #include "pkg/base/strings.h"
+#include "pkg/base/timestamp.h"
 #include "pkg/yaml/yaml.h"
 
 namespace dra::apiserver {
 
 namespace {
+
+// time.Duration(seconds) * time.Second, which wraps around beyond 292 years: such a pod was deleted long ago.
+Duration go_seconds(int64_t seconds) {
+  return Duration(static_cast<int64_t>(static_cast<uint64_t>(seconds) * 1'000'000'000));
+}
 
 StatusOr<Json> parse_delete_body(const Call& call) {
   if (call.request.body_too_large) return fail_status(too_large("Request entity too large: limit is 3145728"));
@@ -31,7 +37,7 @@ StatusOr<Json> parse_delete_body(const Call& call) {
     if (!decoded) return decoded;
     out = std::move(*decoded);
   } else if (type == "application/yaml") {
-    auto parsed = yaml::parse(body);
+    auto parsed = yaml::parse(body, {.first_document_only = true});
     if (!parsed)
       return fail_status(bad_request("couldn't get version/kind; json parse error: " + parsed.error().message()));
     out = std::move(*parsed);
@@ -192,8 +198,7 @@ StatusOr<DeleteResult> delete_object(const Env& env, Call& call, const std::stri
   const bool mark = !deleting || grace < old_grace;
   const bool immediate = !held && grace == 0;
   if (mark && (!immediate || decision.mark_first)) {
-    const WallTime when = env.reactor.clock().wall_now() + std::chrono::seconds(grace);
-    meta["deletionTimestamp"] = format_rfc3339(when);
+    meta["deletionTimestamp"] = format_rfc3339(Timestamp(env.reactor.clock().wall_now()) + go_seconds(grace));
     meta["deletionGracePeriodSeconds"] = grace;
     if (info.has_generation && !deleting && meta.contains("generation")) {
       meta["generation"] = meta["generation"].get<int64_t>() + 1;

@@ -230,6 +230,19 @@ void send_resources(const Env& env, Call& call, const GroupVersion& gv) {
   send_document(call, 200, resource_list(env.kinds, gv));
 }
 
+// What GET / answers: where clients can go from there.
+void send_paths(const Env& env, Call& call) {
+  std::vector<std::string> paths{"/api",        "/apis",       "/apis/",       "/healthz", "/livez",
+                                 "/openapi/v2", "/openapi/v3", "/openapi/v3/", "/readyz",  "/version"};
+  for (const auto& [group, versions] : served_groups(env.kinds)) {
+    const std::string root = group.empty() ? "/api" : "/apis/" + group;
+    if (!group.empty()) paths.push_back(root);
+    for (const auto& version : versions) paths.push_back(root + "/" + version);
+  }
+  std::sort(paths.begin(), paths.end());
+  send_document(call, 200, {{"paths", paths}});
+}
+
 bool is_health_path(const std::vector<std::string>& parts) {
   return !parts.empty() && (parts[0] == "healthz" || parts[0] == "livez" || parts[0] == "readyz") && parts.size() <= 3;
 }
@@ -274,6 +287,10 @@ bool handle_discovery(const Env& env, Call& call) {
     } else {
       send_status(call, method_not_allowed());
     }
+    return true;
+  }
+  if (call.path.text == "/") {
+    send_paths(env, call);
     return true;
   }
   if (p.empty() || (p[0] != "api" && p[0] != "apis") || call.path.is_resource || call.path.old_watch) return false;

@@ -25,7 +25,7 @@ std::vector<AcceptClause> parse_accept(std::string_view accept) {
     for (const auto& piece : split(part, ';')) {
       const std::string_view text = trim(piece);
       if (first) {
-        c.type = to_lower(text);
+        c.type = text;  // upper case is another type for upstream
         first = false;
         continue;
       }
@@ -73,7 +73,7 @@ StatusOr<OutputForm> negotiate_output(std::string_view accept, bool watchable) {
   bool shape_refused = false;
   for (const AcceptClause& c : parse_accept(accept)) {
     OutputForm form;
-    const bool json = c.type == "application/json" || c.type == "*/*" || c.type == "application/*";
+    const bool json = c.type == "application/json" || c.type == "*/*";
     form.yaml = c.type == "application/yaml";
     form.protobuf = c.type == "application/vnd.kubernetes.protobuf";
     if (!json && !form.yaml && !form.protobuf) continue;

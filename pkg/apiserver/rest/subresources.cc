@@ -255,7 +255,7 @@ void scale(const Env& env, const CallPtr& call) {
   } else {
     auto patch = Patch::parse(*call);
     if (!patch) return send_status(*call, patch.error());
-    auto patched = patch->run_plain(wanted);
+    auto patched = patch->run_typed(*call, foreign_kind({"autoscaling", "v1"}, "autoscaling/v1", "Scale"), wanted);
     if (!patched) return send_status(*call, patched.error());
     wanted = std::move(*patched);
   }

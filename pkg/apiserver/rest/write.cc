@@ -152,6 +152,25 @@ StatusOr<uint64_t> parse_object_revision(const std::string& text) {
   return out;
 }
 
+// An object that is created by PUT or apply may name a version, but no uid: that is one of an object that is gone.
+StatusOr<void> check_absent(const Call& call, const std::string& name, const std::string& key, const UpdateRules& rules,
+                            const Json& meta) {
+  const KindInfo& info = call.kind->info();
+  const std::string uid = meta.value("uid", "");
+  if (!uid.empty())
+    return fail_status(conflict(
+        info.group_resource_of(call.gv()), name,
+        rules.is_put
+            ? "StorageError: invalid object, Code: 4, Key: /registry/" + registry_path(info) + key +
+                  ", ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID in "
+                  "precondition: " +
+                  uid + ", UID in object meta: "
+            : "uid mismatch: the provided object specified uid " + uid + ", and no existing object was found"));
+  if (auto revision = parse_object_revision(meta.value("resourceVersion", "")); !revision)
+    return fail_status(revision.error());
+  return {};
+}
+
 }  // namespace
 
 WriteContext write_context(const Env& env, Call& call) {
@@ -234,6 +253,7 @@ StatusOr<WriteResult> update_object(const Env& env, Call& call, const std::strin
     if (!fresh) return fail_status(fresh.error());
     if (auto ok = check_identity(call, (*fresh)["metadata"], false); !ok) return fail_status(ok.error());
     if (auto ok = check_namespace(env, call, name); !ok) return fail_status(ok.error());
+    if (auto ok = check_absent(call, name, key, rules, (*fresh)["metadata"]); !ok) return fail_status(ok.error());
     (*fresh)["metadata"].erase("resourceVersion");
     auto created = create_object(env, call, std::move(*fresh), rules.manager);
     if (!created) return fail_status(created.error());
