@@ -74,6 +74,7 @@ class DocumentLinter {
                  !object.is_object() ? "no object; it needs apiVersion and kind"
                                      : std::string(version.empty() ? "apiVersion" : "kind") + " is missing");
     check_sources(object, pointer, path);
+    if (version.starts_with("scheduling.k8s.io/")) check_group_claims(object, kind, pointer, path);
     if (!version.starts_with("resource.k8s.io/")) return;
     check_version(object, pointer, path);
     // Older versions have other fields; they are migrated first.
@@ -82,6 +83,27 @@ class DocumentLinter {
     if (tree == nullptr) return check_kind(kind, pointer, path);
     check_fields(object, *tree, pointer, path);
     check_selectors(object, pointer, path);
+  }
+
+  // Servers drop the field without a word unless the gate is on (alpha in 1.36), and then each pod gets its own claim.
+  void check_group_claims(const json& object, const std::string& kind, const std::string& pointer,
+                          const std::string& path) {
+    const auto report = [&](const std::string& place) {
+      const json::json_pointer at(place);
+      if (!object.contains(at) || !object[at].is_array() || object[at].empty()) return;
+      std::string field = (path.empty() ? "" : path + ".") + place.substr(1);
+      std::replace(field.begin(), field.end(), '/', '.');
+      add(Severity::kWarning, pointer + place, field,
+          "only servers with the feature gate DRAWorkloadResourceClaims keep it, which is off by default; all others "
+          "drop "
+          "it, and every pod of the group gets a claim of its own: name one ResourceClaim in the pods "
+          "(resourceClaimName) to share it");
+    };
+    if (kind == "PodGroup") return report("/spec/resourceClaims");
+    if (kind != "Workload") return;
+    const json::json_pointer groups("/spec/podGroupTemplates");
+    const size_t count = object.contains(groups) && object[groups].is_array() ? object[groups].size() : 0;
+    for (size_t i = 0; i < count; ++i) report("/spec/podGroupTemplates/" + std::to_string(i) + "/resourceClaims");
   }
 
   // Until Kubernetes 1.30, pods named their claims one level deeper (resource.k8s.io/v1alpha2).

@@ -550,6 +550,23 @@ TEST(Lint, WhatIsNoObjectOfAKnownKindIsFound) {
              "9 items[2]: no object; it needs apiVersion and kind"}));
 }
 
+// Servers without the gate drop them, and each pod of the group gets a claim of its own.
+TEST(Lint, ClaimsOfAPodGroupAreNamed) {
+  const auto findings = lint(
+      "apiVersion: scheduling.k8s.io/v1alpha2\nkind: PodGroup\nspec:\n  resourceClaims:\n  - name: a\n---\n"
+      "apiVersion: scheduling.k8s.io/v1alpha2\nkind: Workload\nspec:\n  podGroupTemplates:\n  - name: w\n  - name: x\n"
+      "    resourceClaims: [{name: a}]\n---\napiVersion: scheduling.k8s.io/v1alpha2\nkind: PodGroup\nspec: "
+      "{resourceClaims: []}\n",
+      nullptr, {}, "default");
+  ASSERT_TRUE(findings);
+  ASSERT_EQ(findings->size(), 2u);
+  EXPECT_EQ((*findings)[0].line, 4u);
+  EXPECT_EQ((*findings)[0].severity, Severity::kWarning);
+  EXPECT_EQ((*findings)[0].path, "spec.resourceClaims");
+  EXPECT_NE((*findings)[0].text.find("DRAWorkloadResourceClaims"), std::string::npos);
+  EXPECT_EQ((*findings)[1].path, "spec.podGroupTemplates.1.resourceClaims");
+}
+
 // The form of Kubernetes 1.30, which newer API servers refuse or drop.
 TEST(Lint, ClaimsOfPodsBelowSourceAreNamedWithWhatToWriteInstead) {
   const auto findings = lint(
