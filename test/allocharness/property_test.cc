@@ -1,5 +1,5 @@
-// The allocator against the exhaustive search, on worlds from seeds. DRA_SEED picks another start, DRA_ALLOCATOR_CASES another
-// number of random worlds.
+// The allocator against the exhaustive search, on worlds from seeds. DRA_SEED picks another start, DRA_ALLOCATOR_CASES
+// another number of random worlds.
 #include <gtest/gtest.h>
 
 #include <cstdlib>

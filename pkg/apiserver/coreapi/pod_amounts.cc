@@ -6,12 +6,12 @@
 
 namespace dra::apiserver {
 
-namespace {
-
 api::Quantity amount_of(const Json& value) {
   auto amount = api::Quantity::parse(value.is_string() ? as_text(value) : value.dump());
   return amount ? *amount : api::Quantity();
 }
+
+namespace {
 
 bool is_huge_pages(std::string_view name) {
   return name.starts_with("hugepages-");

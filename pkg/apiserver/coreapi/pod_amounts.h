@@ -13,6 +13,9 @@ namespace dra::apiserver {
 
 using PodAmounts = std::map<std::string, api::Quantity, std::less<>>;
 
+// A quantity as objects have it, a string or a number; zero if it is neither.
+api::Quantity amount_of(const Json& value);
+
 // `which`: requests or limits. Containers and sidecars summed, or an init container with the sidecars before it,
 // whatever is more.
 PodAmounts container_amounts(const Json& spec, const char* which);

@@ -14,11 +14,6 @@ constexpr int64_t kMostDevices = 32;  // resourceapi.AllocationResultsMaxSize
 constexpr std::string_view kPerClass = ".deviceclass.resource.k8s.io/devices";
 constexpr std::string_view kImplicit = "requests.deviceclass.resource.kubernetes.io/";
 
-api::Quantity amount_of(const Json& value) {
-  auto parsed = api::Quantity::parse(value.is_string() ? as_text(value) : value.dump());
-  return parsed ? *parsed : api::Quantity();
-}
-
 void add_to(QuotaUsage& usage, const std::string& name, const api::Quantity& amount) {
   auto sum = usage[name].add(amount);
   if (sum) usage[name] = *sum;
