@@ -223,7 +223,7 @@ std::optional<BrokenLink> broken_claim(const State& state, const api::ResourceCl
   return unready_device(state, claim, pod);
 }
 
-std::string words_of(const BrokenLink& link, WallTime now) {
+std::string words_of(const BrokenLink& link, Timestamp now) {
   if (!link.since.empty()) return link.text + ", for " + age_text(link.since, now);
   // An object that does not exist has no time.
   const bool timeless = link.kind == Break::kTemplateMissing || link.kind == Break::kClaimNotMade ||

@@ -41,7 +41,7 @@ struct BrokenLink {
   std::string since;  // when it broke, in the format of creationTimestamp; empty: nobody records it
 };
 // The text, and for how long.
-std::string words_of(const BrokenLink& link, WallTime now);
+std::string words_of(const BrokenLink& link, Timestamp now);
 
 struct Chain {
   std::vector<BrokenLink> broken;    // for each entry the first, in the order of the entries

@@ -61,7 +61,7 @@ void add_claim_rows(Table& table, const Objects& objects, const api::ResourceCla
   }
 }
 
-void add_broken(Answer& answer, const BrokenLink& link, bool first, WallTime answer_time) {
+void add_broken(Answer& answer, const BrokenLink& link, bool first, Timestamp answer_time) {
   answer.lines.push_back((first ? "Broken at " : "Also broken at ") + link.link + ": " + words_of(link, answer_time) +
                          ".");
   answer.lines.push_back("  " + link.to_do);
