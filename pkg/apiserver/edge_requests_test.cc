@@ -217,7 +217,7 @@ TEST_F(EdgeRequests, ResourcesOfAPodAsAWhole) {
   const http::Response huge = pod(R"({"limits":{"cpu":"1"}})", R"({"limits":{"hugepages-2Mi":"4Mi","memory":"1Mi"}})");
   EXPECT_EQ(at(huge, "/spec/resources/limits/hugepages-2Mi"), "4Mi");
   EXPECT_EQ(
-      at(pod(R"({"limits":{"cpu":"1"}})", R"({"requests":{"cpu":"2"}})"), "/message").get<std::string>().substr(25),
+      at(pod(R"({"limits":{"cpu":"1"}})", R"({"requests":{"cpu":"2"}})"), "/message").get<std::string>().substr(24),
       ": spec.resources.requests: Invalid value: \"2\": must be less than or equal to cpu limit of 1");
   for (const char* refused : {R"({"limits":{"example.com/gpu":"1"}})", R"({"limits":{"hugepages-2Mi":"4Mi"}})",
                               R"({"claims":[{"name":"c"}]})", R"({"limits":{"cpu":"-1"}})"})

@@ -24,6 +24,17 @@ int64_t saturating_subtract(int64_t a, int64_t b) {
   return b < 0 ? kLastSecond : kFirstSecond;
 }
 
+// Whole seconds, rounded down, and the nanoseconds after them. std::chrono::floor overflows close to the smallest
+// value.
+int64_t seconds_of(std::chrono::nanoseconds duration) {
+  return duration.count() / kNanos - (duration.count() % kNanos < 0 ? 1 : 0);
+}
+
+int32_t rest_of(std::chrono::nanoseconds duration) {
+  const int64_t rest = duration.count() % kNanos;
+  return static_cast<int32_t>(rest < 0 ? rest + kNanos : rest);
+}
+
 struct Date {
   int64_t year;
   unsigned month, day;
@@ -155,10 +166,8 @@ class Reader {
 
 }  // namespace
 
-Timestamp::Timestamp(WallTime time) {
-  const auto whole = std::chrono::floor<std::chrono::seconds>(time);
-  seconds_ = whole.time_since_epoch().count();
-  nanos_ = static_cast<int32_t>(std::chrono::nanoseconds(time - whole).count());
+Timestamp::Timestamp(WallTime time) : seconds_(seconds_of(time.time_since_epoch())) {
+  nanos_ = rest_of(time.time_since_epoch());
 }
 
 Timestamp Timestamp::plus_seconds(int64_t seconds) const {
@@ -166,9 +175,8 @@ Timestamp Timestamp::plus_seconds(int64_t seconds) const {
 }
 
 Timestamp operator+(Timestamp time, Duration delay) {
-  const auto whole = std::chrono::floor<std::chrono::seconds>(delay);
-  Timestamp out = time.plus_seconds(whole.count());
-  out.nanos_ += static_cast<int32_t>((delay - whole).count());
+  Timestamp out = time.plus_seconds(seconds_of(delay));
+  out.nanos_ += rest_of(delay);
   if (out.nanos_ >= kNanos) {
     out.nanos_ -= kNanos;
     out = out.plus_seconds(1);

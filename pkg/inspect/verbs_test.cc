@@ -560,7 +560,7 @@ TEST(Lint, ClaimsOfAPodGroupAreNamed) {
       nullptr, {}, "default");
   ASSERT_TRUE(findings);
   ASSERT_EQ(findings->size(), 2u);
-  EXPECT_EQ((*findings)[0].line, 4u);
+  EXPECT_EQ((*findings)[0].line, 5u);
   EXPECT_EQ((*findings)[0].severity, Severity::kWarning);
   EXPECT_EQ((*findings)[0].path, "spec.resourceClaims");
   EXPECT_NE((*findings)[0].text.find("DRAWorkloadResourceClaims"), std::string::npos);

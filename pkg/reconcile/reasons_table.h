@@ -59,10 +59,6 @@ inline constexpr std::array kEventMeanings = std::to_array<EventMeaning>({
      "Switch the other one off, or say `--claim-templates=observe`"},
     {"ClaimTemplatesSettled", "Normal", "Lease", "The dispute over claims from templates is over: they are made here",
      ""},
-    {"DeallocatedWithoutFinalizer", "Warning", "ResourceClaim",
-     "The devices of a claim were freed whose allocation lacked its finalizer: kube-controller-manager never would "
-     "have",
-     "Whoever allocated it should set the finalizer"},
     {"DeletionWaits", "Warning", "ResourceClaim",
      "The claim is being deleted and keeps its devices, because a pod that may use them is still there",
      "Delete the pods that name the claim"},
