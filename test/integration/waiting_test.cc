@@ -48,14 +48,20 @@ class Waiting : public ::testing::Test {
   std::map<std::string, size_t> passes;
 };
 
+// How many pods wait in all; the tests take parts of it.
+size_t waiting_pods() {
+  return from_environment("DRA_WAITING_PODS", 1000);
+}
+
 // 800 pods wait, 300 nodes are full of devices in use, and 14 ordinary pods end per second: no device becomes free, so
 // no waiting pod is tried. bench/waiting_pods.py measures what that costs.
 TEST_F(Waiting, OrdinaryPodsThatEndTryNoPodThatWaitsForDevices) {
-  constexpr size_t kNodes = 300, kWaiting = 800, kEndings = 14 * 10;
-  begin(kNodes, 1);
-  for (size_t i = 0; i < kNodes + kWaiting; ++i)
+  const size_t nodes = waiting_pods() * 3 / 10, waiting = waiting_pods() * 8 / 10;
+  constexpr size_t kEndings = 14 * 10;
+  begin(nodes, 1);
+  for (size_t i = 0; i < nodes + waiting; ++i)
     cluster->api().create(pod("p" + std::to_string(i), {from_template("gpu", "one-gpu")}));
-  ASSERT_TRUE(cluster->eventually([&] { return cluster->watchdog().bound_pods() == kNodes; }, 120s));
+  ASSERT_TRUE(cluster->eventually([&] { return cluster->watchdog().bound_pods() == nodes; }, 120s));
   // The same twice, leading and not leading: the difference in time is the cost of leading.
   double seconds[2] = {};
   size_t tried = 0;
@@ -63,7 +69,7 @@ TEST_F(Waiting, OrdinaryPodsThatEndTryNoPodThatWaitsForDevices) {
     for (size_t i = 0; i < kEndings; ++i) {
       PodOptions ordinary;
       ordinary.gated = false;
-      ordinary.node = node_name(i % kNodes);
+      ordinary.node = node_name(i % nodes);
       cluster->api().create(pod(ordinary_name(round, i), {}, ordinary));
     }
     if (round == 1) cluster->process("m1").manager().stop_leading();
@@ -79,7 +85,7 @@ TEST_F(Waiting, OrdinaryPodsThatEndTryNoPodThatWaitsForDevices) {
   }
   std::printf(
       "%zu pods ended in 10 s beside %zu that wait: %zu were tried, %.1f %% of a core (%.3f s, %.3f s standing by)\n",
-      kEndings, kWaiting, tried, (seconds[0] - seconds[1]) * 10, seconds[0], seconds[1]);
+      kEndings, waiting, tried, (seconds[0] - seconds[1]) * 10, seconds[0], seconds[1]);
   EXPECT_EQ(tried, 0u);
 }
 
@@ -119,7 +125,7 @@ TEST_F(Waiting, CapacityThatDoesNotSufficeTriesOneWaitingPodOfAShape) {
 TEST_F(Waiting, ACrowdInOneNamespaceDoesNotDelayAnother) {
   begin(4, 4);
   cluster->api().create(claim_template("too-many", "gpu", 5));
-  for (size_t i = 0; i < 1000; ++i)
+  for (size_t i = 0; i < waiting_pods(); ++i)
     cluster->api().create(pod("crowd" + std::to_string(i), {from_template("gpu", "too-many")}));
   cluster->api().create({{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", {{"name", "other"}}}});
   Json made = claim_template("one-gpu");
@@ -133,7 +139,7 @@ TEST_F(Waiting, ACrowdInOneNamespaceDoesNotDelayAnother) {
 
 // Ten minutes: shorter than the interval at which events that still apply are repeated.
 TEST_F(Waiting, AnIdleClusterWithWaitingPodsWritesNothing) {
-  const size_t waiting = from_environment("DRA_WAITING_PODS", 1000);
+  const size_t waiting = waiting_pods();
   begin(50, 4);
   cluster->api().create(claim_template("too-many", "gpu", 5));
   for (size_t i = 0; i < waiting; ++i)
