@@ -2,7 +2,6 @@
 #pragma once
 
 #include <chrono>
-#include <cstdint>
 #include <string>
 
 namespace dra {
@@ -49,7 +48,6 @@ class ManualClock : public Clock {
 std::string format_rfc3339(WallTime t);
 // metav1.MicroTime: "2026-11-21T10:00:00.000000Z".
 std::string format_rfc3339_micro(WallTime t);
-// Accepts RFC 3339 with an optional fraction and an offset; returns false for any other text.
-bool parse_rfc3339(const std::string& text, WallTime& out);
+// Texts that somebody else wrote are read as Timestamp (timestamp.h), which has their whole range.
 
 }  // namespace dra
