@@ -19,7 +19,11 @@ Duration thread_processor_time() {
   return std::chrono::seconds(used.tv_sec) + std::chrono::nanoseconds(used.tv_nsec);
 }
 
-std::string format_rfc3339(WallTime t) { return format_rfc3339(Timestamp(t)); }
-std::string format_rfc3339_micro(WallTime t) { return format_rfc3339_micro(Timestamp(t)); }
+std::string format_rfc3339(WallTime t) {
+  return format_rfc3339(Timestamp(t));
+}
+std::string format_rfc3339_micro(WallTime t) {
+  return format_rfc3339_micro(Timestamp(t));
+}
 
 }  // namespace dra

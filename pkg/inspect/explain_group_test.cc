@@ -5,22 +5,13 @@
 
 #include "pkg/inspect/explain.h"
 #include "pkg/inspect/layout.h"
+#include "pkg/inspect/objects_fixture.h"
 #include "pkg/inspect/replay.h"
 
 namespace dra::inspect::explain_group_test {
 namespace {
 
 constexpr const char* kNow = "2026-03-01T12:00:00Z";
-
-template <class T>
-std::shared_ptr<T> named(const std::string& ns, const std::string& name) {
-  auto object = std::make_shared<T>();
-  object->metadata.ns = ns;
-  object->metadata.name = name;
-  object->metadata.uid = "uid-" + name;
-  object->metadata.creation_timestamp = "2026-03-01T11:00:00Z";
-  return object;
-}
 
 // Four nodes, two on each of the spines s0 and s1, with one GPU each; PodGroup g of pods w0, w1, ...
 struct GroupWorld {
@@ -30,25 +21,25 @@ struct GroupWorld {
     parse_rfc3339(kNow, objects.taken);
     for (int i = 0; i < 4; ++i) {
       const std::string name = "n" + std::to_string(i);
-      auto node = named<api::Node>("", name);
+      auto node = named_object<api::Node>("", name);
       node->metadata.labels["spine"] = i < 2 ? "s0" : "s1";
       node->allocatable = {{"pods", "10"}, {"cpu", "8"}};
       objects.nodes[name] = node;
-      auto slice = named<api::ResourceSlice>("", name + "-gpus");
+      auto slice = named_object<api::ResourceSlice>("", name + "-gpus");
       slice->driver = "gpu.example.com";
       slice->pool = {name, 1, 1};
       slice->node_name = name;
       slice->devices.emplace_back().name = "gpu-0";
       objects.slices[slice->metadata.name] = slice;
     }
-    auto device_class = named<api::DeviceClass>("", "gpu");
+    auto device_class = named_object<api::DeviceClass>("", "gpu");
     device_class->selectors = {"device.driver == \"gpu.example.com\""};
     objects.classes["gpu"] = device_class;
     set_group(min_count, "");
   }
 
   void set_group(int32_t min_count, const std::string& topology) {
-    auto group = named<api::PodGroup>("ml", "g");
+    auto group = named_object<api::PodGroup>("ml", "g");
     group->min_count = min_count;
     group->topology_key = topology;
     objects.pod_groups[reconcile::GroupApi::kCore]["ml/g"] = group;
@@ -56,12 +47,12 @@ struct GroupWorld {
 
   // On a node: with its GPU.
   std::shared_ptr<api::Pod> add_member(const std::string& name, const std::string& node = "") {
-    auto pod = named<api::Pod>("ml", name);
+    auto pod = named_object<api::Pod>("ml", name);
     pod->pod_group_name = "g";
     pod->node_name = node;
     pod->phase = node.empty() ? "Pending" : "Running";
     pod->resource_claims.push_back({"gpu", name + "-gpu", std::nullopt});
-    auto claim = named<api::ResourceClaim>("ml", name + "-gpu");
+    auto claim = named_object<api::ResourceClaim>("ml", name + "-gpu");
     api::DeviceRequest request;
     request.name = "r";
     request.exactly.emplace().device_class_name = "gpu";

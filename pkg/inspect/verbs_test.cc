@@ -7,6 +7,7 @@
 #include "pkg/inspect/fits.h"
 #include "pkg/inspect/lint.h"
 #include "pkg/inspect/migrate.h"
+#include "pkg/inspect/objects_fixture.h"
 #include "pkg/inspect/replay.h"
 #include "pkg/inspect/server_source.h"
 #include "pkg/inspect/taint.h"
@@ -16,16 +17,6 @@
 
 namespace dra::inspect {
 namespace {
-
-template <class T>
-std::shared_ptr<T> named_object(const std::string& ns, const std::string& name) {
-  auto object = std::make_shared<T>();
-  object->metadata.ns = ns;
-  object->metadata.name = name;
-  object->metadata.uid = "uid-" + name;
-  object->metadata.creation_timestamp = "2026-03-01T11:00:00Z";
-  return object;
-}
 
 // Two nodes with two GPUs each. Pod "run" of a ReplicaSet holds both GPUs of node a by its own claim.
 struct TwoNodes {
