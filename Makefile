@@ -92,11 +92,12 @@ check-deep: ## long checks: sanitizers with all steps, five minutes of each fuzz
 	@$(MAKE) --no-print-directory check-bench
 	@scripts/check-tidy
 
-lint: deps ## formatting, dependencies, names in docs and comments, unity builds, self-contained headers
+lint: deps ## formatting, dependencies, names in docs and comments, unity builds, dead declarations, self-contained headers
 	@scripts/check-format
 	@scripts/check-layers
 	@scripts/check-docs
 	@scripts/check-unity
+	@scripts/check-dead
 	@scripts/check-headers
 
 format: ## reformat every C++ file

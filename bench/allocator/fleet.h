@@ -11,7 +11,6 @@
 namespace dra::bench {
 
 inline constexpr int kGpusPerNode = 8;
-inline constexpr int kPartitionsPerGpu = 19;
 
 std::string node_name(int node);
 // The slices of one node: three of devices, one of counters. `productName` of whole GPUs is as given.

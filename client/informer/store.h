@@ -36,11 +36,6 @@ class Store {
     objects_.for_each([&](const Entry& entry) { all.push_back(cast(&entry)); });
     return all;
   }
-  std::vector<ObjectPtr<T>> list_stream() const {
-    std::vector<ObjectPtr<T>> all;
-    objects_.for_each_in_stream([&](const Entry& entry) { all.push_back(cast(&entry)); });
-    return all;
-  }
   std::vector<ObjectPtr<T>> list_stream_after(std::string_view key, size_t most) const {
     std::vector<ObjectPtr<T>> part;
     for (const Entry* entry : objects_.stream_after(key, most)) part.push_back(cast(entry));

@@ -24,7 +24,6 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
-#include <unordered_set>
 
 #include "pkg/base/clock.h"
 #include "pkg/base/fair_line.h"
@@ -99,7 +98,6 @@ class WorkQueue {
   Duration longest_running() const;
 
  private:
-  using KeySet = std::unordered_set<std::string, StringHash, std::equal_to<>>;
   template <typename V>
   using KeyMap = std::unordered_map<std::string, V, StringHash, std::equal_to<>>;
 

@@ -28,19 +28,10 @@ const api::PodGroup* group_named_by(const View& view, const api::Pod& pod) {
 
 }  // namespace
 
-bool is_made_for_a_group(const api::ResourceClaim& claim) {
-  return group_owner(claim) != nullptr;
-}
-
 bool is_made_for_group_of(const api::Pod& pod, const api::ResourceClaim& claim) {
   const api::OwnerReference* owner = group_owner(claim);
   return owner != nullptr && !pod.pod_group_name.empty() && owner->name == pod.pod_group_name &&
          claim.metadata.ns == pod.metadata.ns;
-}
-
-bool is_reserved_for_a_group(const api::ResourceClaim& claim) {
-  const auto& reserved = claim.status.reserved_for;
-  return std::any_of(reserved.begin(), reserved.end(), is_group_reference);
 }
 
 bool is_reserved_for_group_of(const api::Pod& pod, const api::ResourceClaim& claim) {

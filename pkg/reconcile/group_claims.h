@@ -12,12 +12,9 @@
 
 namespace dra::reconcile {
 
-// The claim was made for a PodGroup of scheduling.k8s.io.
-bool is_made_for_a_group(const api::ResourceClaim& claim);
-// It was made for the PodGroup that the pod names.
+// The claim was made for the PodGroup of scheduling.k8s.io that the pod names.
 bool is_made_for_group_of(const api::Pod& pod, const api::ResourceClaim& claim);
-// The claim is reserved for a PodGroup; `pod`: for the one that this pod names.
-bool is_reserved_for_a_group(const api::ResourceClaim& claim);
+// The claim is reserved for that PodGroup.
 bool is_reserved_for_group_of(const api::Pod& pod, const api::ResourceClaim& claim);
 
 // The pod's entry is a claim of its PodGroup: the PodGroup has an equal entry, or the claim that the entry resolves to

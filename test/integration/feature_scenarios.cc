@@ -14,12 +14,6 @@ Json extended_pod(const std::string& name, int count) {
   return made;
 }
 
-Json extended_class() {
-  Json made = device_class();
-  made["spec"]["extendedResourceName"] = kExtendedResource;
-  return made;
-}
-
 Json slice_with_conditions(const std::string& node, size_t devices) {
   Json made = slice(node, devices);
   for (Json& device : made["spec"]["devices"]) {

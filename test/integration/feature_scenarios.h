@@ -14,8 +14,6 @@ std::vector<Scenario> feature_scenarios();
 // A pod of the scheduler name "dra" that asks for this many of the extended resource below.
 inline constexpr const char* kExtendedResource = "example.com/gpu";
 Json extended_pod(const std::string& name, int count);
-// The class "gpu", which provides it.
-Json extended_class();
 // The slice of objects.h, but its devices have the binding condition Attached and the failure condition Broken.
 Json slice_with_conditions(const std::string& node, size_t devices);
 Json taint_rule(const std::string& name, const std::string& effect, const Json& selector);
