@@ -234,7 +234,9 @@ void define_controllers(CLI::App& app, Flags& flags) {
     for (const reconcile::Flag& flag : controller->flags) {
       std::string& value = flags.manager.controller_flags[std::string(flag.name)];
       value = flag.default_value;
-      app.add_option("--" + std::string(flag.name), value, std::string(flag.help))->capture_default_str();
+      app.add_option("--" + std::string(flag.name), value, std::string(flag.help))
+          ->capture_default_str()
+          ->check(CLI::IsMember(std::vector<std::string>(flag.words.begin(), flag.words.end())).description(""));
     }
   }
 }

@@ -67,6 +67,32 @@ TEST(Flags, AreRead) {
   EXPECT_EQ(parsed.flags->verbosity, 4);
 }
 
+// Whatever a controller asks for: its words are taken, everything else is refused by name.
+TEST(Flags, OfControllersTakeTheirWordsAndNothingElse) {
+  size_t flags = 0;
+  for (const reconcile::Controller* controller : all_controllers())
+    for (const reconcile::Flag& flag : controller->flags) {
+      ++flags;
+      const std::string name(flag.name);
+      SCOPED_TRACE(name);
+      EXPECT_EQ(parse({}).flags->manager.controller_flags.at(name), flag.default_value);
+      for (const std::string_view word : flag.words) {
+        const Parsed parsed = parse({"--" + name + "=" + std::string(word)});
+        ASSERT_TRUE(parsed.flags) << parsed.text;
+        EXPECT_EQ(parsed.flags->manager.controller_flags.at(name), word);
+      }
+      for (const char* other : {"yess", "On", "TRUE", "1", "enable", "", " on", "on,off"}) {
+        const Parsed parsed = parse({"--" + name + "=" + other});
+        EXPECT_FALSE(parsed.flags) << other;
+        EXPECT_EQ(parsed.exit_status, 1);
+        EXPECT_NE(parsed.text.find("--" + name + ": " + other), std::string::npos) << parsed.text;
+        for (const std::string_view word : flag.words) EXPECT_NE(parsed.text.find(word), std::string::npos);
+        EXPECT_EQ(std::count(parsed.text.begin(), parsed.text.end(), '\n'), 1) << parsed.text;
+      }
+    }
+  EXPECT_GT(flags, 0u);
+}
+
 TEST(Flags, DeviceTaintEviction) {
   const Parsed parsed = parse({"--device-taint-eviction=own", "--device-taint-eviction-rate=5"});
   ASSERT_TRUE(parsed.flags) << parsed.text;

@@ -27,6 +27,8 @@
 namespace dra::allocation {
 
 inline constexpr std::string_view kAllocationGate = "dra-controller-manager/allocation";
+// The flag behind Options::recreate_pinned_pods, without dashes.
+inline constexpr std::string_view kRecreateFlag = "recreate-pinned-pods";
 
 enum class Mode {
   kObserve,  // explain only: no writes

@@ -12,8 +12,7 @@ namespace {
 constexpr const char* kDra = "resource.k8s.io";
 
 bool recreates(const Settings& settings) {
-  const auto flag = settings.flags.find("recreate-pinned-pods");
-  return flag != settings.flags.end() && flag->second == "true";
+  return reconcile::switched_on(settings, kRecreateFlag);
 }
 
 std::unique_ptr<reconcile::Reconciler> make(const Settings& settings, const reconcile::Tools& tools) {
@@ -58,9 +57,10 @@ const reconcile::Controller& describe() {
                  .without = "controller allocation is off; without --recreate-pinned-pods it is not needed",
                  .rules = {{"", "pods/eviction", {"create"}, ""}},
                  .needed = recreates}},
-      .flags = {{"recreate-pinned-pods", "false",
-                 "true: in namespaces with the label dra-controller-manager/recreate-pinned-pods=true, evict pods that "
-                 "kube-scheduler has not placed on the node of their devices for 10 minutes"}},
+      .flags = {{kRecreateFlag, "off",
+                 "on: in namespaces with the label dra-controller-manager/recreate-pinned-pods=true, evict pods that "
+                 "kube-scheduler has not placed on the node of their devices for 10 minutes: 3 pods of an owner at a "
+                 "time, the next when those made in their place run; off: leave them"}},
       // An unreadable claim may hold any device, an unreadable slice any counter; an unreadable rule may taint any.
       .must_read_all_of = {reconcile::Kind::kClaim, reconcile::Kind::kSlice, reconcile::Kind::kTaintRule},
       .runs = nullptr,

@@ -51,7 +51,10 @@ TEST(Controllers, DescribeThemselvesCompletely) {
     EXPECT_FALSE(controller->does.empty());
     ASSERT_FALSE(controller->roles.empty()) << "it could watch nothing";
     EXPECT_EQ(controller->roles.front().name, controller->name);
-    for (const reconcile::Flag& flag : controller->flags) EXPECT_TRUE(flags.insert(flag.name).second) << flag.name;
+    for (const reconcile::Flag& flag : controller->flags) {
+      EXPECT_TRUE(flags.insert(flag.name).second) << flag.name;
+      EXPECT_NE(std::find(flag.words.begin(), flag.words.end(), flag.default_value), flag.words.end()) << flag.name;
+    }
     ASSERT_NE(controller->make, nullptr);
     const auto made = controller->make(settings_of({}), {inventory, allocator, nodes});
     EXPECT_EQ(made->name(), controller->name);
@@ -94,6 +97,21 @@ TEST(Controllers, TheRolesOfTheChartAreThoseThatItsValuesNeed) {
   ASSERT_TRUE(named("allocation").can_be_limited);
   ASSERT_EQ(named("allocation").reads_only.size(), 1u);
   EXPECT_EQ(named("allocation").reads_only[0].in, std::vector<std::string>{"observe"});
+}
+
+// Each word of a switch means the same to the controller, its roles and the manager's own.
+TEST(Controllers, AWordOfASwitchMeansTheSameEverywhere) {
+  for (const std::string_view word : reconcile::kSwitchWords) {
+    SCOPED_TRACE(word);
+    ManagerOptions options = chart_defaults();
+    options.controller_flags["recreate-pinned-pods"] = word;
+    const bool on = word == "on" || word == "true";
+    EXPECT_EQ(reconcile::switched_on(settings_of(options), "recreate-pinned-pods"), on);
+    std::set<std::string_view> roles;
+    for (const PermissionRole* role : needed_roles(options)) roles.insert(role->name);
+    EXPECT_EQ(roles.contains("allocation-recreate"), on);
+    EXPECT_EQ(roles.contains(kJobsRole), on);
+  }
 }
 
 // A kind that the manager has no store for would never be listed, and every reconcile would wait for it.

@@ -111,9 +111,7 @@ std::vector<const PermissionRole*> needed_roles(const ManagerOptions& options) {
         (options.allocation.mode == allocation::Mode::kObserve ||
          (!controller_runs(options, "allocation") && !controller_runs(options, "lifecycle"))))
       continue;
-    const auto recreates = options.controller_flags.find("recreate-pinned-pods");
-    if (role.name == kJobsRole && (recreates == options.controller_flags.end() || recreates->second != "true"))
-      continue;
+    if (role.name == kJobsRole && !reconcile::switched_on(settings, allocation::kRecreateFlag)) continue;
     needed.push_back(&role);
   }
   return needed;

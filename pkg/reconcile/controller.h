@@ -5,6 +5,7 @@
 // and one line in controllers/list.inc (docs/contributor/a-new-controller.md). Plain data; safe from any thread.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -70,12 +71,22 @@ struct Role {
   bool (*reads_only)(const Settings&) = nullptr;  // true: verbs that write are not requested
 };
 
-// A command line flag of one controller: "--name=value".
+// The words of a flag that switches something on or off.
+inline constexpr std::array<std::string_view, 4> kSwitchWords{"off", "on", "false", "true"};
+
+// A command line flag of one controller: "--name=value". Every other value than one of its words is refused.
 struct Flag {
-  std::string_view name;  // without dashes
-  std::string_view default_value;
+  std::string_view name;           // without dashes
+  std::string_view default_value;  // one of the words
   std::string_view help;
+  std::vector<std::string_view> words{kSwitchWords.begin(), kSwitchWords.end()};
 };
+
+// Whether the switch of this name is on. What reads a switch (controller, roles, permissions) reads it here.
+bool switched_on(const std::map<std::string, std::string>& flags, std::string_view name);
+inline bool switched_on(const Settings& settings, std::string_view name) {
+  return switched_on(settings.flags, name);
+}
 
 // What a controller may keep a reference to. All outlive it.
 struct Tools {

@@ -83,7 +83,7 @@ manager::ManagerOptions every_mode() {
   options.device_taint_eviction = manager::DeviceTaintEviction::kOwn;
   options.allocation.mode = allocation::Mode::kBind;
   options.allocation.scheduler_names = {"ours"};
-  options.controller_flags["recreate-pinned-pods"] = "true";
+  options.controller_flags["recreate-pinned-pods"] = "on";
   options.lease = manager::ManagerOptions::LeaseRef{kNamespace, "dra-controller-manager"};
   return options;
 }
