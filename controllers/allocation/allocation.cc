@@ -84,7 +84,7 @@ Outcome AllocationReconciler::reconcile_pod(const View& view, const Key& key) co
   if (!pod) return {};
   const Role role = role_of(*pod, options_);
   if (role == Role::kNone && options_.mode == Mode::kGate && is_unschedulable(*pod))
-    return look_at_pinned(view, *pod, options_, nodes_);
+    return look_at_pinned(view, *pod, options_, nodes_, recreations_);
   if (is_refused_binding(*pod, options_)) return look_at_refused(view, *pod);
   if (role == Role::kNone) return {};
   const Tools tools{options_, inventory_,    allocator_, nodes_,   why_here_,
@@ -169,6 +169,7 @@ void AllocationReconciler::on_pod(const View& view, const api::Pod* before, cons
                                   EnqueueRequests& out) const {
   for (const api::Pod* pod : {before, after})
     if (pod) kept_members_->pod_changed(*pod);
+  if (!before && after && !recreations_.empty()) recreations_.pod_came(*after);
   const bool is_first = after && leaders_.changed(view, *after, options_);
   const bool had_node = before && !before->node_name.empty() && !before->terminal();
   const bool has_node = after && !after->node_name.empty() && !after->terminal();

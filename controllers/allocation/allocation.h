@@ -18,6 +18,7 @@
 #include "controllers/allocation/kept_devices.h"
 #include "controllers/allocation/kept_nodes.h"
 #include "controllers/allocation/node_chooser.h"
+#include "controllers/allocation/recreations.h"
 #include "controllers/allocation/why_here.h"
 #include "pkg/allocator/allocator.h"
 #include "pkg/gang/gang.h"
@@ -129,6 +130,7 @@ class AllocationReconciler : public reconcile::Reconciler {
   mutable GroupLeaders leaders_;                     // waiting pods that are reconciled for their groups
   mutable KeptNodes kept_;                           // for groups that have waited too long
   mutable KeptDevices kept_devices_;                 // for members that come again
+  mutable Recreations recreations_;                  // of pinned pods
   mutable gang::Gangs gangs_;                        // unfinished searches
   const std::shared_ptr<KeptMembers> kept_members_;  // of groups with such a search
 };

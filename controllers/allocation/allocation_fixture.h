@@ -50,14 +50,12 @@ class FakeNodes : public NodeChooser {
   std::map<std::string, api::StringMap> node_labels;
   std::vector<std::string> all_nodes() override { return names; }
   std::map<std::string, std::string> labels;  // of every namespace
-  uint32_t avoided = 0;
   std::optional<std::string> namespace_label(const std::string&, const std::string& key) override {
     const auto found = labels.find(key);
     return found == labels.end() ? "" : found->second;
   }
   JobPolicy job;  // of every Job
   JobPolicy job_policy(const std::string&, const std::string&, const std::string&) override { return job; }
-  uint32_t times_avoided(const std::string&) const override { return avoided; }
   VolumeNeeds volume_needs;
   VolumeNeeds volumes(const api::Pod&, const std::string&) override { return volume_needs; }
 };

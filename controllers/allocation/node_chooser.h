@@ -106,8 +106,6 @@ class NodeChooser {
   virtual JobPolicy job_policy(const std::string& /*ns*/, const std::string& /*name*/, const std::string& /*uid*/) {
     return {};
   }
-  // How often nodes were avoided for the pods of this controller (reconcile::AvoidNodes), as far as remembered.
-  virtual uint32_t times_avoided(const std::string& /*uid*/) const { return 0; }
   // All that choose() reads of the pod, as a text: pods with equal texts have the same choice at any time. Empty:
   // unknown, so no other pod is like it.
   virtual std::string shape(const api::Pod&) const { return ""; }

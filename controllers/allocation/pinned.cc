@@ -19,6 +19,8 @@ namespace {
 // The most nodes of one pin that are listed, and that the next pod avoids.
 constexpr size_t kMostNodes = 64;
 constexpr size_t kMostOfASelector = 256;  // bytes of a selector
+// How soon a pod asks again that is evicted after others.
+constexpr Duration kAskAgain = std::chrono::seconds(15);
 
 const api::Condition* unschedulable(const api::Pod& pod) {
   const auto found = std::find_if(pod.conditions.begin(), pod.conditions.end(), [](const api::Condition& c) {
@@ -94,14 +96,14 @@ std::optional<Pin> pin_of(const View& view, const api::Pod& pod, NodeChooser& ch
 // Why a pod of this Job is not evicted; empty: it may be. A Job that replaces only failed pods does not itself count
 // the eviction of a pending pod (job_controller.go, isPodFailed), but the pod garbage collector makes the pod Failed
 // (gc_controller.go, gcUnscheduledTerminatingPods): so a Job that counts disrupted pods must be able to bear all
-// evictions of its pods.
+// evictions that are under way.
 std::string why_job_is_left(const api::Pod& pod, const api::OwnerReference& job, NodeChooser& nodes) {
   if (!job.api_version.starts_with("batch/")) return "it belongs to a Job of " + job.api_version;
   const NodeChooser::JobPolicy known = nodes.job_policy(pod.metadata.ns, job.name, job.uid);
   if (!known.why_unknown.empty()) return known.why_unknown;
   if (known.pod_replacement_policy.empty()) return "its Job is not known yet";
   if (known.pod_replacement_policy == "Failed") {
-    if (!known.failures_left || *known.failures_left > static_cast<int64_t>(kMostRecreations)) return "";
+    if (!known.failures_left || *known.failures_left > static_cast<int64_t>(Recreations::kAtOnce)) return "";
     return "Job \"" + job.name + "\" would count that as a failure, and can bear " +
            std::to_string(*known.failures_left) + ": let its podFailurePolicy ignore DisruptionTarget";
   }
@@ -127,8 +129,6 @@ std::string why_kept(const View& view, const api::Pod& pod, const Pin& pin, cons
   // A claim that outlives the pod pins the next one to the same node.
   for (const api::ResourceClaim* claim : view.claims_reserved_for(pod.metadata.uid))
     if (!is_for_pod(pod, *claim)) return "claim \"" + claim->metadata.name + "\" stays where it is without this pod";
-  if (nodes.times_avoided(owner->uid) >= kMostRecreations)
-    return std::to_string(kMostRecreations) + " pods of its controller were evicted for this already";
   return "";
 }
 
@@ -161,7 +161,8 @@ bool is_unschedulable(const api::Pod& pod) {
          !pod.metadata.deleting() && unschedulable(pod);
 }
 
-Outcome look_at_pinned(const View& view, const api::Pod& pod, const Options& options, NodeChooser& nodes) {
+Outcome look_at_pinned(const View& view, const api::Pod& pod, const Options& options, NodeChooser& nodes,
+                       Recreations& recreations) {
   Outcome outcome;
   const std::optional<Pin> pin = pin_of(view, pod, nodes);
   if (!pin) return outcome;
@@ -171,7 +172,10 @@ Outcome look_at_pinned(const View& view, const api::Pod& pod, const Options& opt
   const bool dated = parse_rfc3339(condition.last_transition_time, since);
   const Duration left = dated ? since + kPinnedLongEnough - view.now() : kPinnedLongEnough;
   const std::string holds = "claims " + pin->claims + " hold devices on " + pin->where + " for this pod";
-  if (kept.empty() && left <= Duration::zero()) {
+  const bool due = kept.empty() && left <= Duration::zero();
+  const std::string later = due ? recreations.why_later(view, pod) : "";
+  if (due && later.empty()) {
+    recreations.begin(pod, view.now());
     Write write = write_eviction(pod);
     write.success_event = Event{ref_of(pod),
                                 true,
@@ -185,15 +189,24 @@ Outcome look_at_pinned(const View& view, const api::Pod& pod, const Options& opt
                            "kube-scheduler did not place a pod of the same controller there"});
     return outcome;
   }
-  const std::string what =
-      kept.empty() ? "it is evicted after 10 minutes of this" : "delete it to free them; it is not evicted: " + kept;
+  std::string what = "it is evicted after 10 minutes of this", news = what;
+  if (!kept.empty()) {
+    what = "delete it to free them; it is not evicted: " + kept;
+    news = what;
+  } else if (!later.empty()) {
+    what = "it is evicted later: " + later;
+    news = "later";  // whichever pods come first
+  }
   emit_once(view, outcome,
             {ref_of(pod), true, "PinnedUnschedulable", "Schedule",
              "kube-scheduler: " + condition.message + "; " + holds + "; " + what,
-             without_digits(condition.message) + pin->where + what});
-  // The nomination, the label or the condition may change without an event that requeues the pod.
+             without_digits(condition.message) + pin->where + news});
+  // The nomination, the label or the condition may change without an event that requeues the pod; and so may the pods
+  // that come before this one.
   if (options.recreate_pinned_pods)
-    outcome.requeue_in(kept.empty() ? std::max<Duration>(left, std::chrono::seconds(1)) : std::chrono::minutes(1));
+    outcome.requeue_in(!later.empty() ? kAskAgain
+                       : kept.empty() ? std::max<Duration>(left, std::chrono::seconds(1))
+                                      : std::chrono::minutes(1));
   return outcome;
 }
 

@@ -84,10 +84,6 @@ TEST_F(Pinned, IsLeftWhereAnEvictionWouldNotHelpOrIsNotWanted) {
   EXPECT_EQ(pass(), "event PinnedUnschedulable");
   kept("no label");
   nodes.labels[std::string(kRecreateLabel)] = "true";
-  nodes.avoided = kMostRecreations;
-  EXPECT_EQ(pass(), "event PinnedUnschedulable");
-  kept("already");
-  nodes.avoided = 0;
   claim.metadata.owner_references.clear();
   put(claim);
   EXPECT_EQ(pass(), "event PinnedUnschedulable");
@@ -112,8 +108,6 @@ TEST_F(Pinned, APodOfAJobGoesOnlyWhereThatIsNoFailure) {
   nodes.job = {"Failed", ""};
   EXPECT_EQ(with(of_a_job), "recreate-pinned p");
   EXPECT_EQ(std::get<reconcile::AvoidNodes>(last.effects.at(1)).uid, "j-uid");
-  nodes.avoided = kMostRecreations;
-  kept("3 pods of its controller were evicted");
 }
 
 // A slice may select its nodes by labels; then the pod is pinned to every one of them.

@@ -189,8 +189,6 @@ void NodeTracker::avoid(const std::string& uid, const std::vector<std::string>& 
                                       [](const auto& a, const auto& b) { return a.second.until < b.second.until; }));
     avoided_.emplace(uid, Avoided{std::string(node), why, now + lasts});
   }
-  if (times_avoided_.size() >= kMaxAvoided) times_avoided_.clear();
-  ++times_avoided_[uid];
 }
 
 void NodeTracker::set_known(Facts facts, bool known, std::string why) {
@@ -442,11 +440,6 @@ allocation::NodeChooser::JobPolicy NodeTracker::job_policy(const std::string& ns
   if (!job->ignores_disruption)
     left = job->backoff_limit_per_index ? 0 : std::max<int64_t>(job->backoff_limit - job->failed, 0);
   return {job->pod_replacement_policy, "", left};
-}
-
-uint32_t NodeTracker::times_avoided(const std::string& uid) const {
-  const auto found = times_avoided_.find(uid);
-  return found == times_avoided_.end() ? 0 : found->second;
 }
 
 std::string NodeTracker::shape(const api::Pod& pod) const {

@@ -89,7 +89,6 @@ class NodeTracker : public allocation::NodeChooser {
   allocation::VolumeNeeds volumes(const api::Pod& pod, const std::string& node) override;
   std::optional<std::string> namespace_label(const std::string& ns, const std::string& key) override;
   JobPolicy job_policy(const std::string& ns, const std::string& name, const std::string& uid) override;
-  uint32_t times_avoided(const std::string& uid) const override;
   std::string shape(const api::Pod& pod) const override;
   bool have_same_shape(const api::Pod& a, const api::Pod& b) const override;
   uint64_t shapes_version() const override { return shapes_version_; }
@@ -153,7 +152,6 @@ class NodeTracker : public allocation::NodeChooser {
   std::map<std::string, int32_t> nominated_;                  // pods that others nominated: uid -> priority
   std::multimap<std::string, Avoided, std::less<>> avoided_;  // by uid of pod or controller
   std::array<Known, kFactsKinds> known_;
-  std::map<std::string, uint32_t, std::less<>> times_avoided_;  // by uid; if over kMaxAvoided, all are forgotten
   std::function<void(Facts)> needed_;
   std::optional<MonoTime> scores_needed_;  // since when
   // Of the last choose().

@@ -369,8 +369,8 @@ def recreate(options):
                 for condition in conditions:
                     condition["lastTransitionTime"] = ago
                 api.request("PATCH", f"{PODS}/{name}/status", {"status": {"conditions": conditions}}, MERGE)
-            # Deleted, or left because its controller already had three.
-            wait(lambda: all(n not in let_go() or "already" in str([e["note"] for e in api.items(events) if e["regarding"]["name"] == n]) for n in pinned_now),
+            # Deleted, or left because those made in place of others do not run.
+            wait(lambda: all(n not in let_go() or "evicted later" in str([e["note"] for e in api.items(events) if e["regarding"]["name"] == n]) for n in pinned_now),
                  120, "the evictions")
         run.report("recreate", {p["metadata"]["name"]: p for p in api.items(PODS)}, time.monotonic() - begin)
         # kube-scheduler cannot place the remaining pods either.
