@@ -30,6 +30,16 @@ bool may_count_on_a_node(const View& view, const api::Pod& pod, const Options& o
   });
 }
 
+// The member of a group got a condition, which its leader does not read: of a large group that fits nowhere each gets
+// one.
+bool is_only_a_condition(const api::Pod* before, const api::Pod& after) {
+  if (!before || before->conditions == after.conditions || !group_of(after)) return false;
+  api::Pod same = after;
+  same.conditions = before->conditions;
+  same.metadata.resource_version = before->metadata.resource_version;
+  return same == *before;
+}
+
 bool still_allocated(const api::ResourceClaim* before, const api::ResourceClaim* after) {
   return after && after->status.allocation && before && before->status.allocation &&
          *after->status.allocation == *before->status.allocation;
@@ -188,7 +198,7 @@ void AllocationReconciler::on_pod(const View& view, const api::Pod* before, cons
   if (had_node && has_node && resized(*before, *after)) out.unpark(std::string(kCapacityCause));
   if (has_node && (!had_node || placed_otherwise(*before, *after))) out.unpark(std::string(kPodsCause));
   if (after && (role_of(*after, options_) != Role::kNone || (options_.mode == Mode::kGate && is_unschedulable(*after))))
-    add_pod(view, *after, out);
+    is_only_a_condition(before, *after) ? out.add(pod_key(after->metadata.key())) : add_pod(view, *after, out);
   // Counts only refusals that this process sees happen: a counter begins at 0.
   if (before && !before->terminal() && after && is_refused_binding(*after, options_))
     out.add(pod_key(after->metadata.key()));

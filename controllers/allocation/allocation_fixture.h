@@ -10,6 +10,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "controllers/allocation/allocation.h"
@@ -139,6 +140,9 @@ class AllocationTest : public testing::Test {
   std::string pass(const std::string& pod = "p") {
     const AllocationReconciler reconciler(options, inventory, allocator, nodes);
     last = reconciler.reconcile(view, reconcile::pod_key("default/" + pod));
+    // Everybody's turn comes at once.
+    if (!last.at_its_turn.empty() && last.park) last.park_unless_written = std::exchange(last.park, std::nullopt);
+    for (reconcile::Effect& effect : last.at_its_turn) last.effects.push_back(std::move(effect));
     std::string did;
     const auto say = [&did](const std::string& what) { did += (did.empty() ? "" : ", ") + what; };
     for (const reconcile::Effect& effect : last.effects) {

@@ -1,7 +1,6 @@
 #include "controllers/allocation/bind_conditions.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "controllers/allocation/bind_steps.h"
 #include "pkg/base/strings.h"
@@ -12,8 +11,6 @@ namespace dra::allocation {
 using namespace reconcile;
 
 namespace {
-
-constexpr std::string_view kHeldBack = "devices-held-back";  // not the uid of a claim
 
 const api::AllocatedDeviceStatus* status_of(const api::ResourceClaim& claim,
                                             const api::DeviceRequestAllocationResult& result) {
@@ -81,54 +78,6 @@ DevicePreparation preparation_of(const api::ResourceClaim& claim, WallTime now) 
   }
   if (worst.state == DevicePreparation::State::kWaits) worst.deadline = first_deadline;
   return worst;
-}
-
-std::vector<AvoidedDevice> avoided_devices(const api::Pod& pod, WallTime now) {
-  std::vector<AvoidedDevice> avoided;
-  const auto annotation = pod.metadata.annotations.find(kAvoidedDevices);
-  if (annotation == pod.metadata.annotations.end()) return avoided;
-  for (const std::string& entry : split(annotation->second, ' ')) {
-    const size_t first = entry.find('/'), last = entry.rfind('/'), equal = entry.rfind('=');
-    if (first == std::string::npos || first == last || equal == std::string::npos || equal < last) continue;
-    int64_t seconds = 0;
-    const char* end = entry.data() + entry.size();
-    if (std::from_chars(entry.data() + equal + 1, end, seconds).ptr != end) continue;
-    const WallTime longest = now + kAvoidDevice;
-    if (seconds < 0 || seconds > std::chrono::duration_cast<std::chrono::seconds>(longest.time_since_epoch()).count())
-      continue;
-    const WallTime until{std::chrono::seconds(seconds)};
-    if (until <= now || avoided.size() >= kMaxAvoided) continue;
-    avoided.push_back(
-        {{entry.substr(0, first), entry.substr(first + 1, last - first - 1), entry.substr(last + 1, equal - last - 1)},
-         until});
-  }
-  return avoided;
-}
-
-std::string avoided_text(std::vector<AvoidedDevice> avoided) {
-  std::stable_sort(avoided.begin(), avoided.end(), [](const auto& a, const auto& b) { return a.until > b.until; });
-  if (avoided.size() > kMaxAvoided) avoided.resize(kMaxAvoided);
-  std::string text;
-  for (const AvoidedDevice& one : avoided) {
-    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(one.until.time_since_epoch()).count();
-    text += (text.empty() ? "" : " ") + one.name.text() + "=" + std::to_string(seconds);
-  }
-  return text;
-}
-
-DevicesHeldBack::DevicesHeldBack(inventory::Inventory& inventory, const std::vector<AvoidedDevice>& avoided)
-    : inventory_(inventory), any_(!avoided.empty()) {
-  if (!any_) return;
-  api::AllocationResult held;
-  for (const AvoidedDevice& one : avoided) {
-    api::DeviceRequestAllocationResult& result = held.results.emplace_back();
-    result.driver = one.name.driver, result.pool = one.name.pool, result.device = one.name.device;
-  }
-  inventory_.assume(kHeldBack, held);
-}
-
-DevicesHeldBack::~DevicesHeldBack() {
-  if (any_) inventory_.forget(kHeldBack);
 }
 
 StepAnswer bind_conditions(const BindContext& context) {

@@ -16,17 +16,11 @@
 #include "pkg/api/resource.h"
 #include "pkg/base/clock.h"
 #include "pkg/base/timestamp.h"
-#include "pkg/inventory/inventory.h"
+#include "pkg/reconcile/avoided.h"
 
 namespace dra::allocation {
 
 inline constexpr Duration kBindingTimeout = std::chrono::seconds(600);
-// A failed device is tried again for the pod after this time.
-inline constexpr Duration kAvoidDevice = std::chrono::minutes(30);
-// With fewer than the failing devices of a node a pod would try those forever. About 8 KiB as an annotation.
-inline constexpr size_t kMaxAvoided = 128;
-// "driver/pool/device=<unix seconds>", separated by blanks: until when to avoid each device.
-inline constexpr std::string_view kAvoidedDevices = "dra-controller-manager/avoided-devices";
 
 struct DevicePreparation {
   enum class State { kReady, kWaits, kFailed };
@@ -37,27 +31,5 @@ struct DevicePreparation {
 };
 // The worst device of the claim: failed before waiting before ready.
 DevicePreparation preparation_of(const api::ResourceClaim& claim, WallTime now);
-
-struct AvoidedDevice {
-  inventory::DeviceName name;
-  WallTime until;
-};
-// The annotation's devices that are avoided now; unreadable entries are left out.
-std::vector<AvoidedDevice> avoided_devices(const api::Pod& pod, WallTime now);
-// The annotation's value; if there are too many, it leaves out those that end first.
-std::string avoided_text(std::vector<AvoidedDevice> avoided);
-
-// While it lives the devices count as held, so nobody is allocated them. Lives for one decision.
-class DevicesHeldBack {
- public:
-  DevicesHeldBack(inventory::Inventory& inventory, const std::vector<AvoidedDevice>& avoided);
-  ~DevicesHeldBack();
-  DevicesHeldBack(const DevicesHeldBack&) = delete;
-  DevicesHeldBack& operator=(const DevicesHeldBack&) = delete;
-
- private:
-  inventory::Inventory& inventory_;
-  bool any_;
-};
 
 }  // namespace dra::allocation

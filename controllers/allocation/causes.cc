@@ -1,5 +1,7 @@
 #include "controllers/allocation/causes.h"
 
+#include <algorithm>
+
 namespace dra::allocation {
 
 reconcile::Cause class_cause(std::string_view name) {
@@ -21,6 +23,14 @@ std::set<std::string> classes_of(const api::ResourceClaimSpec& spec) {
 
 void add_class_causes(const api::ResourceClaimSpec& spec, std::set<reconcile::Cause>& out) {
   for (const std::string& name : classes_of(spec)) out.insert(class_cause(name));
+}
+
+bool asks_for_all(const api::ResourceClaimSpec& spec) {
+  const auto all = [](const auto& request) { return request.allocation_mode == "All"; };
+  return std::any_of(spec.requests.begin(), spec.requests.end(), [&](const api::DeviceRequest& request) {
+    return (request.exactly && all(*request.exactly)) ||
+           std::any_of(request.first_available.begin(), request.first_available.end(), all);
+  });
 }
 
 namespace {

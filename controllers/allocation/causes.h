@@ -27,6 +27,8 @@ reconcile::Cause driver_cause(std::string_view driver);
 std::set<std::string> classes_of(const api::ResourceClaimSpec& spec);
 // Adds one cause for each of them.
 void add_class_causes(const api::ResourceClaimSpec& spec, std::set<reconcile::Cause>& out);
+// A request, or an alternative of one, has allocation mode All.
+bool asks_for_all(const api::ResourceClaimSpec& spec);
 // The only driver whose devices the class can choose: one of its selectors is `device.driver == "x"`, alone or as the
 // first of a conjunction. Nothing when the text does not show it.
 std::optional<std::string> only_driver(const api::DeviceClass& device_class);

@@ -6,6 +6,7 @@
 #include "controllers/allocation/pod_reconcile.h"
 #include "pkg/base/timestamp.h"
 #include "pkg/base/utf8.h"
+#include "pkg/reconcile/groups.h"
 #include "pkg/reconcile/pod_claims.h"
 #include "pkg/reconcile/reasons.h"
 #include "pkg/reconcile/writes.h"
@@ -20,6 +21,9 @@ constexpr size_t kMaxConditionMessage = 1024;
 constexpr std::string_view kUnschedulable = condition_reason(kAllocatedCondition, "Unschedulable");
 static_assert(kUnschedulable == condition_reason(kPodScheduledCondition, "Unschedulable"));
 constexpr std::string_view kAllocated = condition_reason(kAllocatedCondition, "Allocated");
+// Not Unschedulable, for which an autoscaler would add nodes: kube-scheduler's word for what keeps it from trying.
+constexpr std::string_view kSchedulerError = condition_reason(kPodScheduledCondition, "SchedulerError");
+constexpr std::string_view kRequestsFail = condition_reason(kAllocatedCondition, "RequestsFail");
 // Topics of notes: the kind of the last sentence written and when; and since when its numbers are outdated.
 constexpr std::string_view kWrittenNote = "condition";
 constexpr std::string_view kWrongNote = "condition-wrong";
@@ -55,10 +59,12 @@ std::string without_numbers(std::string_view text) {
 }
 
 // How long to wait before the pod's condition may be written; zero: now.
-Duration PodReconcile::pause_of_condition(const api::Condition* known, const std::string& kind) {
+Duration PodReconcile::pause_of_condition(const api::Condition* known, const std::string& kind, Fit fit) {
   const std::string& uid = pod_.metadata.uid;
   const std::optional<View::Noted> written = view_.note(uid, kWrittenNote);
   if (known == nullptr) {
+    // Written before, and taken away by others or not seen yet.
+    if (comes_at_once(fit)) return written ? kConditionPause - written->age : Duration::zero();
     Timestamp created;
     parse_rfc3339(pod_.metadata.creation_timestamp, created);
     const Duration waited = view_.now() - created;
@@ -76,7 +82,12 @@ Duration PodReconcile::pause_of_condition(const api::Condition* known, const std
   return pause;
 }
 
-void PodReconcile::show_waiting(const std::string& sentence, const std::string& kind) {
+// Autoscalers wait for the condition of pods that we bind.
+bool PodReconcile::comes_at_once(Fit fit) const {
+  return role_ == Role::kToBind && fit == Fit::kNowhere;
+}
+
+void PodReconcile::show_waiting(const std::string& sentence, const std::string& kind, Fit fit) {
   const std::string_view type = condition_type(role_);
   Timestamp created;
   // A pod without a creation time does not come from a server.
@@ -89,23 +100,42 @@ void PodReconcile::show_waiting(const std::string& sentence, const std::string& 
     if (view_.note(uid, kWrongNote)) outcome_.add(Note{uid, std::string(kWrongNote), ""});
     return;
   }
-  if (const Duration pause = pause_of_condition(known, kind); pause > Duration::zero())
+  if (const Duration pause = pause_of_condition(known, kind, fit); pause > Duration::zero())
     return void(outcome_.requeue_in(pause));
-  write_condition_of_pod("False", std::string(kUnschedulable), message, kind);
+  if (known == nullptr && comes_at_once(fit)) {
+    outcome_.turn_since = waits_since(view_, pod_);
+    return write_condition_of_pod("False", std::string(kUnschedulable), message, kind, outcome_.at_its_turn);
+  }
+  write_condition_of_pod("False", std::string(kUnschedulable), message, kind, outcome_.effects);
   // The answer changes the pod, which runs the key again. Parked now, the key would miss what happens until then.
   outcome_.park_unless_written = std::exchange(outcome_.park, std::nullopt);
 }
 
 void PodReconcile::write_condition_of_pod(const std::string& status, const std::string& reason,
-                                          const std::string& message, const std::string& kind) {
+                                          const std::string& message, const std::string& kind,
+                                          std::vector<Effect>& effects) {
   api::Condition condition;
   condition.type = condition_type(role_);
   condition.status = status;
   condition.reason = reason;
   condition.message = message;
-  outcome_.add(write_condition(view_, pod_, condition, "show-waiting"));
-  outcome_.add(Note{pod_.metadata.uid, std::string(kWrittenNote), kind_digest(kind)});
-  outcome_.add(Note{pod_.metadata.uid, std::string(kWrongNote), ""});
+  effects.emplace_back(write_condition(view_, pod_, condition, "show-waiting"));
+  effects.emplace_back(Note{pod_.metadata.uid, std::string(kWrittenNote), kind_digest(kind)});
+  effects.emplace_back(Note{pod_.metadata.uid, std::string(kWrongNote), ""});
+}
+
+std::optional<Write> AllocationReconciler::show_outage(const View& view, const Key& key,
+                                                       const std::string& sentence) const {
+  const api::Pod* pod = key.kind == Kind::kPod ? view.pod(key.object) : nullptr;
+  if (pod == nullptr) return std::nullopt;
+  const std::string_view type = condition_type(role_of(*pod, options_));
+  if (type.empty()) return std::nullopt;
+  api::Condition condition;
+  condition.type = type;
+  condition.status = "False";
+  condition.reason = type == kPodScheduledCondition ? kSchedulerError : kRequestsFail;
+  condition.message = condition_message(sentence);
+  return write_condition(view, *pod, condition, "show-waiting");
 }
 
 // Does what kube-scheduler does after an attempt that found no node and nobody to preempt (schedule_one.go,
@@ -123,7 +153,7 @@ void PodReconcile::show_allocated(const std::string& message) {
   const std::string_view type = condition_type(role_);
   const api::Condition* known = type.empty() ? nullptr : find_condition(pod_, type);
   if (known && known->status == "False" && type == kAllocatedCondition)
-    write_condition_of_pod("True", std::string(kAllocated), condition_message(message), "allocated");
+    write_condition_of_pod("True", std::string(kAllocated), condition_message(message), "allocated", outcome_.effects);
 }
 
 }  // namespace dra::allocation

@@ -15,7 +15,8 @@ namespace dra::allocation {
 inline constexpr std::string_view kAllocatedCondition = "dra-controller-manager/Allocated";
 inline constexpr std::string_view kPodScheduledCondition = "PodScheduled";
 
-// A waiting condition is written at most this often, and not before the pod has waited as long: most pods get none.
+// A waiting condition is written at most this often, and not before the pod has waited as long: most pods get none. Of
+// a pod that we bind and that fits nowhere the first one is written at once, at its turn (Outcome::at_its_turn).
 inline constexpr Duration kConditionPause = std::chrono::seconds(30);
 
 // Empty: pods of this role get no condition.

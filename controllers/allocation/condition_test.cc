@@ -82,6 +82,80 @@ TEST_F(ConditionTest, PodsThatWeBindGetKubeSchedulersCondition) {
   EXPECT_EQ(condition().reason, "Unschedulable");
 }
 
+// Autoscalers read it, so it does not wait for half a minute; what is not known to fit nowhere does.
+TEST_F(ConditionTest, PodsThatWeBindGetItAtOnce) {
+  options.mode = Mode::kBind;
+  api::Pod pod = put_waiting(1s, 3, false);
+  pod.scheduler_name = "ours";
+  view.put(pod);
+  EXPECT_TRUE(step());
+  EXPECT_EQ(last.turn_since, pod.metadata.creation_timestamp) << "older ones first";
+  EXPECT_FALSE(last.park) << "the answer runs it";
+  EXPECT_EQ(condition().message, "no node can provide 3 x gpu: 4 devices usable, but at most 2 on one node");
+  EXPECT_FALSE(step());
+  EXPECT_TRUE(last.park);
+  // Later sentences at their old pace.
+  nodes.refused = {"n1", "n2"};
+  EXPECT_FALSE(step());
+  EXPECT_LE(*last.requeue_after, 30s);
+  // Somebody took it away: not written again and again.
+  pod = *view.pod("default/p");
+  pod.conditions.clear();
+  view.put(pod);
+  EXPECT_FALSE(step());
+  view.time += 31s;
+  EXPECT_TRUE(step());
+}
+
+TEST_F(ConditionTest, APodThatNoNodeTakesGetsItAtOnceToo) {
+  options.mode = Mode::kBind;
+  api::Pod pod = make_pod("p", {}, false);
+  pod.scheduler_name = "ours";
+  pod.metadata.creation_timestamp = format_rfc3339(view.time);
+  view.put(pod);
+  nodes.refused = {"n1", "n2"};
+  EXPECT_TRUE(step());
+  EXPECT_EQ(condition().message, "0/2 nodes are available: 2 Insufficient cpu.");
+}
+
+TEST_F(ConditionTest, WhatIsNotDecidedIsNotUnschedulable) {
+  options.mode = Mode::kBind;
+  api::Pod pod = put_waiting(1s, 1, false);
+  pod.scheduler_name = "ours";
+  view.put(pod);
+  // Another pod holds both: a conflict, which may go away.
+  put(allocated("c", "n1", "gpu-0", false, {"p"}));
+  allocated("other", "n1", "gpu-0", false, {"q"});
+  EXPECT_FALSE(step());
+  EXPECT_EQ(event().reason, "DeviceConflict");
+  EXPECT_TRUE(last.at_its_turn.empty());
+}
+
+// What keeps the key waiting is no reason to add nodes: another reason than Unschedulable.
+TEST_F(ConditionTest, AnOutageIsShownAsWhatItIs) {
+  options.mode = Mode::kBind;
+  api::Pod pod = put_waiting(1s, 1, false);
+  pod.scheduler_name = "ours";
+  view.put(pod);
+  const AllocationReconciler binds(options, inventory, allocator, nodes);
+  const auto shown = [&](const AllocationReconciler& by) {
+    const std::optional<Write> made = by.show_outage(view, pod_key("default/p"), "the webhook fails");
+    return made ? nlohmann::json::parse(made->body)["status"]["conditions"][0] : nlohmann::json();
+  };
+  EXPECT_EQ(shown(binds)["type"], "PodScheduled");
+  EXPECT_EQ(shown(binds)["reason"], "SchedulerError");
+  EXPECT_EQ(shown(binds)["status"], "False");
+  EXPECT_EQ(shown(binds)["message"], "the webhook fails");
+  pod.scheduler_name = "others";
+  view.put(pod);
+  EXPECT_TRUE(shown(binds).is_null());
+  options.mode = Mode::kGate;
+  const AllocationReconciler gates(options, inventory, allocator, nodes);
+  put_waiting(1s, 1, true);
+  EXPECT_EQ(shown(gates)["type"], "dra-controller-manager/Allocated");
+  EXPECT_EQ(shown(gates)["reason"], "RequestsFail");
+}
+
 TEST_F(ConditionTest, PodsOfOthersGetNone) {
   options.mode = Mode::kBind;
   api::Pod pod = put_waiting(60s, 3, false);

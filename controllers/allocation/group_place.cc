@@ -141,14 +141,23 @@ void GroupReconcile::not_found(const gang::Decision& decision, const std::vector
   }
   if (outcome == Outcome::kError) {
     park(asked);
-    return say(needs + "; " + (decision.error ? decision.error->message() : "their claims cannot be allocated"));
+    return say(needs + "; " + (decision.error ? decision.error->message() : "their claims cannot be allocated"),
+               Fit::kNowhere);
   }
   park(asked);
-  std::string kept = first_->kept_from_;
   bool refused = false;
   const std::string alone = why_not_alone(*asked[decision.guilty.value_or(0)]->steps, &refused);
   // More devices would not help: a class does not exist, or an expression does not compile.
-  if (refused) return say(needs + "; " + alone);
+  if (refused) return say(needs + "; " + alone, Fit::kNowhere);
+  std::string kept = first_->kept_from_;
+  const std::string nodes_kept = first_->kept_nodes_clause();
+  if (!nodes_kept.empty() && alone.find(verdict::kWhyKept) == std::string::npos)
+    kept += "; more nodes are kept" + nodes_kept;
+  for (const Member* member : asked)
+    if (const std::string avoided = member->steps->avoided_clause(); !avoided.empty()) {
+      kept += "; member " + member->steps->pod_.metadata.name + ":" + avoided.substr(1);
+      break;
+    }
   if (decision.never) {
     tools_.kept.drop(members_.group.key());
   } else if (const Duration left = until_starving(); left > Duration::zero()) {
@@ -157,7 +166,8 @@ void GroupReconcile::not_found(const gang::Decision& decision, const std::vector
     kept += "; since it waits for so long, " + std::to_string(count) + " nodes are kept for it";
   }
   say(needs + (decision.never ? ", which this cluster never can: " : ": ") + decision.reason +
-      (alone.empty() ? "" : "; one member alone does not fit either: " + alone) + kept);
+          (alone.empty() ? "" : "; one member alone does not fit either: " + alone) + kept,
+      Fit::kNowhere);
 }
 
 // The cause that a pod of no group would get. Empty: the member fits alone, or finding out takes more than a slice.

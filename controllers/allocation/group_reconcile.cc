@@ -5,8 +5,10 @@
 #include <unordered_set>
 
 #include "controllers/allocation/causes.h"
+#include "controllers/allocation/condition.h"
 #include "pkg/api/topology_level.h"
 #include "pkg/base/timestamp.h"
+#include "pkg/reconcile/pod_claims.h"
 #include "pkg/reconcile/proof.h"
 #include "pkg/reconcile/writes.h"
 
@@ -19,6 +21,8 @@ namespace {
 // The topic of the note in which the first pod leaves the others the reason why the group waits.
 constexpr std::string_view kGroupNote = "group";
 constexpr size_t kMaxNote = 512;
+// What the note begins with.
+const std::string kFitsNowhere = "nowhere: ", kMayFit = "waits: ";
 // An incomplete group is reported once no member has come for this long.
 constexpr Duration kSettles = std::chrono::seconds(10);
 // Of a group with more members than this, each event would cost a visit of all of them: it is reconciled again no
@@ -114,6 +118,8 @@ Duration GroupReconcile::since_last_member() const {
 void GroupReconcile::wait_for_members() {
   tools_.kept.drop(members_.group.key());
   const size_t ready = count(&Member::ready);
+  for (const Member& member : pods_)
+    if (!member.ready) member.steps->watch_missing();
   std::string text = std::to_string(ready) + " of " + std::to_string(members_.min_count) + " members are ready";
   if (const size_t waiting = pods_.size() - ready; waiting > 0) {
     text += "; " + std::to_string(waiting) + " more wait for their claims or resources";
@@ -216,13 +222,22 @@ void GroupReconcile::watch_holds() {
 
 // ---- messages
 
-void GroupReconcile::say(const std::string& sentence) {
+void GroupReconcile::say(const std::string& sentence, Fit fit) {
   const std::string text = members_.group.shown() + ": " + sentence;
-  std::string kind = text;  // a change in numbers alone is not news
-  std::erase_if(kind, [](char c) { return c >= '0' && c <= '9'; });
-  first_->waits("GroupWaits", text, kind);
-  first_->outcome_.add(Note{first_->pod_.metadata.uid, std::string(kGroupNote), text.substr(0, kMaxNote)});
+  const std::string kind = without_numbers(text);  // a change in numbers alone is not news
+  first_->waits("GroupWaits", text, kind, fit);
+  const std::string note = (fit == Fit::kNowhere ? kFitsNowhere : kMayFit) + text.substr(0, kMaxNote);
+  const std::optional<View::Noted> before = view_.note(first_->pod_.metadata.uid, kGroupNote);
+  first_->outcome_.add(Note{first_->pod_.metadata.uid, std::string(kGroupNote), note});
+  if (fit == Fit::kNowhere && (!before || without_numbers(before->text) != without_numbers(note)))
+    run_others_to_be_bound();
   first_->count_failure("GroupWaits");
+}
+
+void GroupReconcile::run_others_to_be_bound() {
+  for (const auto& steps : made_->steps)
+    if (steps.get() != first_ && steps->role_ == Role::kToBind)
+      first_->outcome_.enqueue.push_back(pod_key(steps->pod_.metadata.key()));
 }
 
 void GroupReconcile::park(const std::vector<Member*>& asked) {
@@ -287,7 +302,9 @@ namespace {
 
 Outcome follow(const View& view, PodReconcile& steps, const api::Pod& leader) {
   const std::optional<View::Noted> why = view.note(leader.metadata.uid, kGroupNote);
-  return why ? steps.wait_with_group(why->text) : steps.wait_with_group("");
+  if (!why) return steps.wait_with_group("", false);
+  const bool nowhere = why->text.starts_with(kFitsNowhere);
+  return steps.wait_with_group(why->text.substr((nowhere ? kFitsNowhere : kMayFit).size()), nowhere);
 }
 
 }  // namespace

@@ -94,7 +94,10 @@ class GroupReconcile {
   void watch_holds();
 
   // Every member waits for the same reason: the event goes to the first pod, the condition to each.
-  void say(const std::string& sentence);
+  using Fit = PodReconcile::Fit;
+  void say(const std::string& sentence, Fit fit = Fit::kUndecided);
+  // The other members read the reason when they run; pods that we bind get their first condition at once.
+  void run_others_to_be_bound();
   void park(const std::vector<Member*>& asked);
   reconcile::Outcome merged();
 

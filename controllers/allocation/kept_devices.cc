@@ -13,8 +13,6 @@ using namespace reconcile;
 
 namespace {
 
-constexpr std::string_view kKept = "devices-kept-for-groups";  // not the uid of a claim
-
 // In a group with more pods than this a count holds for kPausePerPod for each of them.
 constexpr size_t kCountedAtEachChange = 64;
 constexpr Duration kPausePerPod = std::chrono::microseconds(100);
@@ -164,11 +162,11 @@ std::set<Cause> KeptDevices::drop_due(const View& view) {
 
 KeptFromDecision::KeptFromDecision(inventory::Inventory& inventory, const api::AllocationResult& devices)
     : inventory_(inventory), any_(!devices.results.empty()) {
-  if (any_) inventory_.assume(kKept, devices);
+  if (any_) inventory_.assume(kKeptForGroups, devices);
 }
 
 KeptFromDecision::~KeptFromDecision() {
-  if (any_) inventory_.forget(kKept);
+  if (any_) inventory_.forget(kKeptForGroups);
 }
 
 }  // namespace dra::allocation

@@ -28,6 +28,9 @@
 
 namespace dra::allocation {
 
+// As whose the devices count for a decision that must leave them; not the uid of a claim.
+inline constexpr std::string_view kKeptForGroups = "devices-kept-for-groups";
+
 class KeptDevices {
  public:
   static constexpr size_t kMost = 256;  // claims; those beyond are not kept

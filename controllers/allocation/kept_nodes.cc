@@ -83,24 +83,45 @@ KeptDevices::Kept PodReconcile::leave_kept_devices(int64_t priority) {
 
 // Removes from the choice the nodes that are kept from the pod.
 void PodReconcile::leave_kept(NodeChoice& choice) {
-  if (kept_.empty() || choice.nodes.empty()) return;
+  if (kept_.empty() || choice.nodes.empty()) return kept_nodes_.clear();
   kept_.tidy(view_, options_);
   const std::optional<GroupRef> group = group_of(pod_);
   const std::string own = group ? group->key() : "";
-  if (kept_devices_.keeps_for(own)) return;  // its group already runs there
-  const KeptNodes::One* keeper = nullptr;
+  if (kept_devices_.keeps_for(own)) return kept_nodes_.clear();  // its group already runs there
+  kept_nodes_.clear();
   const size_t dropped = choice.drop_nodes([&](std::string_view node) {
     const KeptNodes::One* one = kept_.keeps(node, pod_, own);
-    if (one != nullptr) keeper = one;
+    if (one != nullptr) kept_nodes_[one->shown].emplace_back(node);
     return one != nullptr;
   });
   if (dropped == 0) return;
   // Nothing unparks the pod when the nodes are no longer kept.
   outcome_.requeue_in(std::chrono::seconds(30));
-  kept_from_ = "; " + std::to_string(dropped) + " more nodes are kept for " + keeper->shown;
-  if (choice.nodes.empty())
-    choice.why_none = "the nodes that would take the pod are kept for " + keeper->shown +
-                      ", which waits for devices longer than --gang-starvation-after, and whose priority is not lower";
+  if (choice.nodes.empty()) choice.why_none = "the nodes that would take the pod are kept" + kept_nodes_clause();
+}
+
+// " for group a/b (12 nodes) and group c/d (3 nodes), which ...".
+std::string PodReconcile::kept_nodes_clause() const {
+  constexpr size_t kShown = 3;
+  if (kept_nodes_.empty()) return "";
+  std::string text;
+  size_t shown = 0;
+  for (const auto& [group, nodes] : kept_nodes_) {
+    if (shown++ == kShown) {
+      text += " and " + std::to_string(kept_nodes_.size() - kShown) + " more";
+      break;
+    }
+    text += (text.empty() ? " for " : ", for ") + group + " (" + std::to_string(nodes.size()) +
+            (nodes.size() == 1 ? " node)" : " nodes)");
+  }
+  return text + std::string(verdict::kWhyKept);
+}
+
+// As groups of refused nodes, each with the group of pods that it is kept for.
+void PodReconcile::refuse_kept_nodes(verdict::NodeFindings& findings) const {
+  for (const auto& [group, nodes] : kept_nodes_)
+    verdict::refuse_nodes(findings, verdict::NodeProblem::kKept, "kept for " + group + std::string(verdict::kWhyKept),
+                          nodes);
 }
 
 Duration GroupReconcile::until_starving() const {

@@ -11,7 +11,13 @@ namespace {
 
 class OrderTest : public AllocationTest {
  protected:
-  OrderTest() : reconciler_(options, inventory, allocator, nodes) { quiet_claims = true; }
+  explicit OrderTest(Mode mode = Mode::kGate) : reconciler_(in(mode), inventory, allocator, nodes) {
+    quiet_claims = true;
+  }
+  const Options& in(Mode mode) {
+    options.mode = mode;
+    return options;
+  }
 
   api::Pod member(const std::string& name, const std::string& count, Duration age, const std::string& job = "train") {
     api::Pod pod = make_pod(name, {"c" + name});
@@ -54,6 +60,7 @@ class OrderTest : public AllocationTest {
 // One of four devices is held, and the group needs all of them.
 class Starving : public OrderTest {
  protected:
+  using OrderTest::OrderTest;
   void group_of_four(Duration age, int priority = 0) {
     allocated("x", "n1", "gpu-0", false, {});
     for (const char name : std::string("abcd")) {
@@ -117,6 +124,24 @@ TEST_F(Starving, AGroupThatNeverFitsKeepsNothing) {
   EXPECT_EQ(small_pod(), "allocate cp ");
 }
 
+class StarvingWhereWeBind : public Starving {
+ protected:
+  StarvingWhereWeBind() : Starving(Mode::kBind) {}
+};
+
+// A pod without claims asks for no devices.
+TEST_F(StarvingWhereWeBind, APodWithoutClaimsIsToldWhatItsNodesAreKeptFor) {
+  group_of_four(std::chrono::minutes(5));
+  api::Pod pod = make_pod("p", {}, false);
+  pod.scheduler_name = "ours";
+  put_pod(pod);
+  EXPECT_EQ(run("p"), "event FailedScheduling ");
+  EXPECT_EQ(
+      event().note,
+      "0/2 nodes are available: 2 nodes (n1, n2): kept for job default/train, which waits for devices longer than "
+      "--gang-starvation-after and has no lower priority");
+}
+
 TEST_F(Starving, OnlyOneDomainIsKept) {
   for (const std::string node : {"n1", "n2"}) label(node, "rack", node);
   allocated("x", "n1", "gpu-0", false, {});
@@ -130,7 +155,8 @@ TEST_F(Starving, OnlyOneDomainIsKept) {
   run("a");
   EXPECT_NE(event().note.find("1 nodes are kept"), std::string::npos) << event().note;
   EXPECT_EQ(small_pod(), "event FailedAllocation event FailedAllocation ") << "n1 is kept, n2 is full";
-  EXPECT_NE(event().note.find("; 1 more nodes are kept for job default/train"), std::string::npos) << event().note;
+  EXPECT_NE(event().note.find("kept for job default/train, which waits for devices longer than"), std::string::npos)
+      << event().note;
   inventory.remove_claim("y-uid");
   EXPECT_EQ(small_pod(), "allocate cp ");
   EXPECT_EQ(node_of("cp"), "n2");

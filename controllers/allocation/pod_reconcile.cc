@@ -1,5 +1,7 @@
 #include "controllers/allocation/pod_reconcile.h"
 
+#include <algorithm>
+
 #include "controllers/allocation/group_members.h"
 #include "pkg/reconcile/extended_claim.h"
 
@@ -25,13 +27,24 @@ PodReconcile::PodReconcile(const View& view, const api::Pod& pod, Role role, con
   if (extended_claim_) claimed_ = claimed_by(pod, extended_, *extended_claim_);
 }
 
+void PodReconcile::watch_missing() {
+  const std::string& uid = pod_.metadata.uid;
+  const std::optional<View::Noted> seen = view_.note(uid, kMissingNote);
+  const std::string id = state_.missing ? state_.missing->id() : "";
+  if (seen ? seen->text != id : !id.empty()) outcome_.add(Note{uid, std::string(kMissingNote), id});
+  if (id.empty() || !state_.ordinary_wait) return;
+  const Duration age = seen && seen->text == id ? seen->age : Duration::zero();
+  outcome_.requeue_in(std::max<Duration>(ordinary_absence(*state_.missing) - age, std::chrono::milliseconds(100)));
+}
+
 Outcome PodReconcile::run() {
+  watch_missing();
   if (leave() || drop_abandoned()) {
     // The answers requeue the pod.
   } else if (releasing() && (!state_.waits_for.empty() || !state_.all_allocated())) {
     release();
   } else if (!state_.waits_for.empty()) {
-    if (!state_.ordinary_wait) waits("FailedAllocation", state_.waits_for, state_.waits_for);
+    if (!state_.ordinary_wait) waits("FailedAllocation", state_.waits_for, state_.waits_for, Fit::kNowhere);
   } else if (serves_by_claim() ? role_ == Role::kToBind && !make_extended() : !serves_extended()) {
     // Parked until a node or the class changes, or the claim is being made.
   } else if (!state_.all_allocated()) {
@@ -49,7 +62,7 @@ Outcome PodReconcile::wait_for_group(const Membership& membership) {
   if (is_marked(pod_, state_)) return run();
   if (leave() || drop_abandoned() || withdraw()) return std::move(outcome_);
   const std::string why = membership.group.shown() + ": " + membership.why;
-  if (!membership.ordinary) waits("GroupWaits", why, why);
+  if (!membership.ordinary) waits("GroupWaits", why, why, Fit::kNowhere);
   count_failure("GroupWaits");
   return std::move(outcome_);
 }
@@ -58,12 +71,13 @@ void PodReconcile::begin_again() {
   outcome_ = {};
   same_choice_ = nullptr;
   kept_from_.clear();
+  kept_nodes_.clear();
   waits_for_pods_ = false;
   waits_for_capacity_ = true;
 }
 
-Outcome PodReconcile::wait_with_group(const std::string& why) {
-  if (!why.empty()) show_waiting(why, why);
+Outcome PodReconcile::wait_with_group(const std::string& why, bool fits_nowhere) {
+  if (!why.empty()) show_waiting(why, why, fits_nowhere ? Fit::kNowhere : Fit::kUndecided);
   count_pending("GroupWaits");
   outcome_.requeue_in(std::chrono::seconds(60));
   return std::move(outcome_);

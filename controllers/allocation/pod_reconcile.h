@@ -5,6 +5,7 @@
 // extended_use.cc (extended resources), report.cc (events, metrics, parking), condition.cc.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -42,6 +43,9 @@ struct Tools {
 
 class PodReconcile {
  public:
+  // What a pod that waits is known to be: fitting nowhere now, or waiting for an answer.
+  enum class Fit : uint8_t { kNowhere, kUndecided };
+
   // `role` is not kNone.
   PodReconcile(const reconcile::View& view, const api::Pod& pod, Role role, const Tools& tools);
 
@@ -51,7 +55,10 @@ class PodReconcile {
   // The pod's group cannot be placed (Membership::State::kWaits): withdraws what is unproven; a marked pod goes on.
   reconcile::Outcome wait_for_group(const reconcile::Membership& membership);
   // Another pod is reconciled for the group. `why`: what the group waits for, or empty.
-  reconcile::Outcome wait_with_group(const std::string& why);
+  reconcile::Outcome wait_with_group(const std::string& why, bool fits_nowhere);
+
+  // Notes since when a claim is missing, and requeues the pod for when that is no longer ordinary.
+  void watch_missing();
 
   bool asks_for_extended() const { return !extended_.empty(); }
   const PodState& state() const { return state_; }
@@ -68,7 +75,10 @@ class PodReconcile {
   void allocate();
   // The nodes that the pod and its already allocated claims allow.
   NodeChoice candidate_nodes();
-  void leave_kept(NodeChoice& choice);  // kept_nodes.cc
+  // kept_nodes.cc
+  void leave_kept(NodeChoice& choice);
+  std::string kept_nodes_clause() const;
+  void refuse_kept_nodes(verdict::NodeFindings& findings) const;
   // What the pod must leave to groups whose members come again. The reason goes to kept_from_.
   KeptDevices::Kept leave_kept_devices(int64_t priority);
   // The nodes of `only` that fit the pod; where not `restricted`, of all nodes.
@@ -189,6 +199,7 @@ class PodReconcile {
   void undecided(const allocator::FoundNodes& found);
   // The time slice ended: the key continues after other keys had their turn.
   void unfinished(const allocator::FoundNodes& found);
+  std::string avoided_clause() const;
   std::set<reconcile::Cause> causes_of(const allocator::Request& request) const;
   // Parks under kPodsCause as well when the choice of nodes depended on other pods.
   void park(const std::set<reconcile::Cause>& causes);
@@ -199,7 +210,8 @@ class PodReconcile {
                               const allocator::Request* request = nullptr) const;
   verdict::Holder name_of_holder(std::string_view uid) const;
   // The pod waits: an event, the condition and a log line say why.
-  void waits(reconcile::EventReason reason, const std::string& note, const std::string& signature);
+  void waits(reconcile::EventReason reason, const std::string& note, const std::string& signature,
+             Fit fit = Fit::kUndecided);
   void complain(reconcile::EventReason reason, const std::string& note, const std::string& signature);
   // An event on the claim. Only the first of the pods that share it reports: several would contradict each other.
   void complain_about(const api::ResourceClaim& claim, const std::string& note, const std::string& signature);
@@ -209,13 +221,14 @@ class PodReconcile {
   void count_pending(const std::string& cause);
 
   // ---- condition.cc
-  void show_waiting(const std::string& sentence, const std::string& kind);
+  void show_waiting(const std::string& sentence, const std::string& kind, Fit fit);
+  bool comes_at_once(Fit fit) const;
   void show_allocated(const std::string& message);
   // Bind mode: removes a nomination by others to a node that does not fit the pod.
   void drop_nomination();
-  Duration pause_of_condition(const api::Condition* known, const std::string& kind);
+  Duration pause_of_condition(const api::Condition* known, const std::string& kind, Fit fit);
   void write_condition_of_pod(const std::string& status, const std::string& reason, const std::string& message,
-                              const std::string& kind);
+                              const std::string& kind, std::vector<reconcile::Effect>& effects);
 
   const reconcile::View& view_;
   const api::Pod& pod_;
@@ -235,9 +248,11 @@ class PodReconcile {
   // The extended resources that the claim serves, or is supposed to serve while nodes are tried.
   std::optional<std::vector<reconcile::ExtendedResource>> claimed_;
   SameChoice* same_choice_ = nullptr;  // of the group's members; null: a single pod
-  std::string kept_from_;              // a clause: what the last choice left out for a group
-  bool waits_for_pods_ = false;        // the last choice of nodes depended on other pods
-  bool waits_for_capacity_ = true;     // or on the capacity that others use there
+  std::string kept_from_;              // a clause: the devices that the last choice left out for a group
+  // The nodes that it left out, by the group that they are kept for.
+  std::map<std::string, std::vector<std::string>> kept_nodes_;
+  bool waits_for_pods_ = false;     // the last choice of nodes depended on other pods
+  bool waits_for_capacity_ = true;  // or on the capacity that others use there
   reconcile::Outcome outcome_;
 };
 

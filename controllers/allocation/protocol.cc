@@ -60,7 +60,47 @@ bool has_our_gate(const api::Pod& pod, const Options& options) {
              pod.scheduling_gates.end();
 }
 
+// The controller of the pod makes it again; otherwise somebody has to.
+std::string how_made_anew(const api::Pod& pod) {
+  if (const api::OwnerReference* owner = pod.metadata.controller())
+    return "delete the pod, its " + owner->kind + "/" + owner->name + " makes it again";
+  return "restart kube-controller-manager, or apply the pod's manifest again after deleting it";
+}
+
+// kube-controller-manager 1.36 finds a claim that somebody deleted in its cache for an hour and does not make it anew.
+std::string why_absent(const View& view, const api::Pod& pod, const Options& options, const MissingClaim& missing) {
+  if (!missing.name.empty()) {
+    const std::string gone = "ResourceClaim " + pod.metadata.ns + "/" + missing.name + " (entry " + missing.entry +
+                             ") does not exist any more; ";
+    if (options.own_claims)
+      return gone + "controller claimtemplate of this manager has not made it anew; its events say why";
+    return gone + "kube-controller-manager may take an hour or a restart to make it anew: " + how_made_anew(pod);
+  }
+  for (const api::ResourceClaim* claim : view.claims_controlled_by(pod.metadata.uid))
+    if (is_made_for(pod, missing.entry, *claim))
+      return "ResourceClaim " + claim->metadata.key() + " was made for entry " + missing.entry +
+             ", but the pod's status does not name it: the resourceclaim-controller that made it seems to be off";
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(ordinary_absence(missing)).count();
+  const std::string never =
+      "nobody has made a ResourceClaim for entry " + missing.entry + " for " + std::to_string(seconds) + " s: ";
+  if (options.own_claims) return never + "events FailedResourceClaimCreation of the pod say why";
+  return never +
+         "unless events FailedResourceClaimCreation of the pod say why, kube-controller-manager's "
+         "resourceclaim-controller seems to be off; switch it on, or run this manager with --claim-templates=own";
+}
+
+void judge_absence(const View& view, const api::Pod& pod, const Options& options, PodState& state) {
+  const std::optional<View::Noted> seen = view.note(pod.metadata.uid, kMissingNote);
+  if (!seen || seen->text != state.missing->id() || seen->age < ordinary_absence(*state.missing)) return;
+  state.ordinary_wait = false;
+  state.waits_for = why_absent(view, pod, options, *state.missing);
+}
+
 }  // namespace
+
+Duration ordinary_absence(const MissingClaim& missing) {
+  return missing.name.empty() ? std::chrono::seconds(30) : std::chrono::seconds(10);
+}
 
 bool is_ours_to_bind(const api::Pod& pod, const Options& options) {
   return std::find(options.scheduler_names.begin(), options.scheduler_names.end(), pod.scheduler_name) !=
@@ -94,6 +134,9 @@ PodState derive_state(const View& view, const api::Pod& pod, const Options& opti
     state.waits_for = std::move(why);
     state.ordinary_wait = ordinary;
   };
+  const auto note_missing = [&](const std::string& entry, const std::string& name) {
+    if (!state.missing && pod.node_name.empty()) state.missing = MissingClaim{entry, name};
+  };
   for (const api::PodResourceClaim& entry : pod.resource_claims) {
     if (is_entry_of_group(view, pod, entry)) {
       // kube-scheduler serves the pods that are not ours, and nothing is wrong with them.
@@ -109,6 +152,7 @@ PodState derive_state(const View& view, const api::Pod& pod, const Options& opti
       resolved = resolve_created_claim(pod, entry);
       if (!options.own_claims || !is_only_claim(view, pod, entry.name, resolved.name)) {
         wait("the claim for entry \"" + entry.name + "\" is not created yet", true);
+        note_missing(entry.name, "");
         continue;
       }
     }
@@ -121,6 +165,7 @@ PodState derive_state(const View& view, const api::Pod& pod, const Options& opti
       wait("ResourceClaim " + pod.metadata.ns + "/" + resolved.name + " (used by pod claim \"" + entry.name +
                "\") does not exist",
            resolved.must_check_owner);
+      if (resolved.must_check_owner) note_missing(entry.name, resolved.name);
       continue;
     }
     if (resolved.must_check_owner && !is_for_pod(pod, *claim)) {
@@ -128,7 +173,8 @@ PodState derive_state(const View& view, const api::Pod& pod, const Options& opti
       continue;
     }
     if (claim->metadata.deleting()) {
-      wait("claim \"" + resolved.name + "\" of entry \"" + entry.name + "\" is being deleted", false);
+      // Of a bound pod nobody but its owner needs to be told: it has what it uses.
+      wait("claim \"" + resolved.name + "\" of entry \"" + entry.name + "\" is being deleted", !pod.node_name.empty());
       continue;
     }
     // Ours could not be added to a list that is not kept, nor a mark.
@@ -144,6 +190,7 @@ PodState derive_state(const View& view, const api::Pod& pod, const Options& opti
       continue;
     state.claims.push_back(state_of(view, pod, std::move(claim)));
   }
+  if (state.missing && state.ordinary_wait) judge_absence(view, pod, options, state);
   // Only a claim that was planned here, or one that is allocated: nobody else can make the former or write the latter.
   if (options.mode == Mode::kBind && !extended.empty()) {
     auto claim = view.shared_claim(pod.metadata.ns + "/" + extended_claim_name(pod));

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -41,12 +42,25 @@ struct ClaimState {
   bool settled() const { return allocated() && !needs_proof(); }
 };
 
+// A claim made from a template that does not exist. A few seconds of that are ordinary.
+struct MissingClaim {
+  std::string entry;
+  std::string name;  // as the pod's status names it; empty: it was never made
+  std::string id() const { return entry + " " + name; }
+};
+// The topic of the note of a missing claim (its id), made when it is seen to be missing.
+inline constexpr std::string_view kMissingNote = "claim-missing";
+// How long it may be missing before people are told.
+Duration ordinary_absence(const MissingClaim& missing);
+
 struct PodState {
   std::vector<ClaimState> claims;  // those that the pod's entries need, without duplicates, in the order of the entries
   // Not empty: one sentence: a claim is missing, being deleted or another pod's. Then `claims` is incomplete.
   std::string waits_for;
   // The wait ends by an ordinary change of the pod or its claims, so it is not reported.
   bool ordinary_wait = false;
+  // The first one, of a pod that is not bound; also when the wait is not ordinary any more.
+  std::optional<MissingClaim> missing;
   // Claims that are reserved for the pod (or list it) but useless to it: being deleted, or no longer named by it.
   std::vector<ClaimState> abandoned;
   // The pod's status does not name all of its claims yet, so the pod must not be ungated or bound.

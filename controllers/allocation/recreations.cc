@@ -83,7 +83,7 @@ void Recreations::pod_came(const api::Pod& pod) {
   const auto known = owner == nullptr ? rounds_.end() : rounds_.find(owner->uid);
   if (known == rounds_.end()) return;
   Round& round = known->second;
-  WallTime created;
+  Timestamp created;
   // Creation times are whole seconds.
   if (!parse_rfc3339(pod.metadata.creation_timestamp, created) || created + std::chrono::seconds(1) < round.began)
     return;

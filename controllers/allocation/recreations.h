@@ -15,6 +15,7 @@
 
 #include "pkg/api/core.h"
 #include "pkg/base/clock.h"
+#include "pkg/base/timestamp.h"
 #include "pkg/reconcile/view.h"
 
 namespace dra::allocation {
@@ -39,7 +40,7 @@ class Recreations {
  private:
   struct One {
     std::string key, uid;
-    WallTime at{};
+    Timestamp at{};
   };
   struct Round {
     std::vector<One> evicted, made;

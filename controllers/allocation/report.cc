@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "controllers/allocation/bind_conditions.h"
 #include "controllers/allocation/causes.h"
 #include "controllers/allocation/condition.h"
 #include "controllers/allocation/shape.h"
@@ -34,6 +35,7 @@ std::string metric_cause(const verdict::Verdict& verdict) {
       case DeviceProblem::kFreeElsewhere:
         return Cause::kNodeRefused;
       case DeviceProblem::kHeld:
+      case DeviceProblem::kSetAside:
         return Cause::kInUse;
       case DeviceProblem::kCut:
       case DeviceProblem::kCounter:
@@ -87,9 +89,17 @@ verdict::Verdict PodReconcile::verdict_of(const std::vector<allocator::NodeId>& 
     question.nodes = {pod_.node_name};
   else
     findings = nodes_.findings(pod_);
-  if (findings.nodes == 0) findings.nodes = findings.passed = static_cast<uint32_t>(passed.size());
+  if (findings.nodes == 0) {
+    findings.nodes = static_cast<uint32_t>(passed.size());
+    for (const auto& [group, nodes] : kept_nodes_) findings.nodes += static_cast<uint32_t>(nodes.size());
+    findings.passed = findings.nodes;
+  }
+  if (role_ != Role::kBoundBare) refuse_kept_nodes(findings);
   const verdict::NameOfHolder names = [this](std::string_view uid) { return name_of_holder(uid); };
-  return verdict::explain({inventory_, allocator_, names, verdict::kNamedInSentence}, question, findings, passed,
+  const std::vector<verdict::SetAside> aside{
+      {std::string(kHeldBack), std::string(kWhyHeldBack)},
+      {std::string(kKeptForGroups), "kept for a group of pods, one of which comes again"}};
+  return verdict::explain({inventory_, allocator_, names, verdict::kNamedInSentence, aside}, question, findings, passed,
                           found);
 }
 
@@ -108,7 +118,7 @@ void PodReconcile::no_node(const NodeChoice& choice) {
     signature = verdict::kind(verdict);
   }
   if (!pins.empty() && note.ends_with('.')) note.pop_back();
-  waits("FailedScheduling", note + pins, signature + pins);
+  waits("FailedScheduling", note + pins, signature + pins, Fit::kNowhere);
   drop_nomination();
   count_failure("NoNode");
 }
@@ -125,8 +135,9 @@ void PodReconcile::no_devices(const allocator::Request& request, const std::vect
   const std::string kind = verdict::kind(verdict);
   const bool nodes = verdict.main == verdict::Verdict::Main::kNodes;
   const std::string sentence = verdict::sentence(verdict, words);
-  waits(nodes ? EventReason("FailedScheduling") : EventReason("FailedAllocation"),
-        subject + sentence + pins + kept_from_, subject + kind + pins + (kept_from_.empty() ? "" : "kept"));
+  const std::string without = kept_from_ + avoided_clause();
+  waits(nodes ? EventReason("FailedScheduling") : EventReason("FailedAllocation"), subject + sentence + pins + without,
+        subject + kind + pins + (without.empty() ? "" : "kept"), Fit::kNowhere);
   for (const auto& claim : request.claims) {
     words.claim = claim->metadata.key();
     complain_about(*claim, request.claims.size() == 1 ? sentence : verdict::sentence(verdict, words), kind);
@@ -135,12 +146,28 @@ void PodReconcile::no_devices(const allocator::Request& request, const std::vect
   count_failure(metric_cause(verdict));
 }
 
+// "; the driver could not prepare a/p/gpu-0 for this pod, so it avoids that device until 2026-05-01T10:30:00Z".
+std::string PodReconcile::avoided_clause() const {
+  constexpr size_t kShown = 3;
+  const std::vector<AvoidedDevice> avoided = avoided_devices(pod_, view_.now());
+  if (avoided.empty()) return "";
+  std::string names;
+  Timestamp until = avoided.front().until;
+  for (size_t i = 0; i < avoided.size(); ++i) {
+    if (i < kShown) names += (i == 0 ? "" : ", ") + avoided[i].name.text();
+    until = std::min(until, avoided[i].until);
+  }
+  if (avoided.size() > kShown) names += " and " + std::to_string(avoided.size() - kShown) + " more";
+  return "; the driver could not prepare " + names + " for this pod, so it avoids " +
+         (avoided.size() == 1 ? "that device until " : "these devices, the first until ") + format_rfc3339(until);
+}
+
 // The claims, or the classes that they name, are at fault: no search can help.
 void PodReconcile::unusable(const allocator::Request& request, const std::vector<allocator::NodeId>& order,
                             const allocator::FoundNodes& found) {
   const std::string message = found.error ? found.error->message() : "the claims cannot be allocated";
   park(causes_of(request));
-  waits("FailedAllocation", message, message);
+  waits("FailedAllocation", message, message, Fit::kNowhere);
   std::optional<uint32_t> guilty = found.guilty_claim;
   if (request.claims.size() == 1) guilty = 0;
   if (guilty) complain_about(*request.claims.at(*guilty), message, message);
@@ -182,6 +209,9 @@ std::set<Cause> PodReconcile::causes_of(const allocator::Request& request) const
       const std::optional<std::string> driver = known ? only_driver(*known) : std::nullopt;
       causes.insert(driver ? driver_cause(*driver) : std::string(kSlicesCause));
     }
+  // A bad pool of any driver rules mode All out on its nodes.
+  for (const auto& claim : request.claims)
+    if (asks_for_all(claim->spec)) causes.insert(std::string(kSlicesCause));
   return causes;
 }
 
@@ -216,10 +246,10 @@ void PodReconcile::complain_of(const Ref& object, EventReason reason, const std:
   outcome_.add(Event{object, true, reason, "Allocate", note, signature});
 }
 
-void PodReconcile::waits(EventReason reason, const std::string& note, const std::string& signature) {
+void PodReconcile::waits(EventReason reason, const std::string& note, const std::string& signature, Fit fit) {
   outcome_.decided = Decided{false, "", "", note};
   complain(reason, note, signature);
-  show_waiting(note, signature);
+  show_waiting(note, signature, fit);
 }
 
 void PodReconcile::complain_about(const api::ResourceClaim& claim, const std::string& note,

@@ -109,7 +109,7 @@ bool PodReconcile::allocate_near(const Neighbours& near, allocator::Request& req
       if (withdraw_all()) return true;
       park(causes_of(request));
       waits("FailedScheduling", "in one domain of " + near.wish.required + ": " + decision.reason,
-            "domain of " + near.wish.required);
+            "domain of " + near.wish.required, Fit::kNowhere);
       count_failure("NoNode");
       return true;
     case gang::Outcome::kUndecided:

@@ -21,6 +21,8 @@ using inventory::PoolId;
 using inventory::test_bit;
 using inventory::Words;
 
+constexpr size_t kMaxReason = 256;  // bytes of why a pool cannot be used
+
 // A pool as the scope sees it. Empty masks mean all devices.
 struct PoolInScope {
   const Pool* pool = nullptr;
@@ -55,6 +57,13 @@ struct UsableOnNodes {
   uint32_t wide = 0;                            // in pools that every node can use
   std::vector<std::pair<PoolId, Words>> other;  // in pools that some nodes can use
 };
+
+// The pool as the segment's node sees it. An older generation that the node still uses is complete.
+inventory::PoolState state_seen(const inventory::Segment& segment, const Pool& pool) {
+  const bool only_stale =
+      !segment.mask.empty() && inventory::next_bit(segment.mask.data(), segment.mask.size(), 0) >= pool.stale_first();
+  return only_stale ? inventory::PoolState::kComplete : pool.state;
+}
 
 class Explainer {
  public:
@@ -165,6 +174,7 @@ class Explainer {
     if (reason.devices_wanted > 1 && all && reason.most_on_one_node < reason.devices_wanted)
       reason.most_there = most_there_on_a_node(census, device_index_, reason.devices_wanted, scope.passed,
                                                [&](NodeId node) { return passes(node, scope); });
+    note_blocked(alternative, scope, reason);
     return reason;
   }
 
@@ -384,7 +394,29 @@ class Explainer {
     reason.most_on_one_node = count_on_nodes(r, alternative, usable, scope);
     if (!any_selected && reason.devices_examined == reason.devices_asked)
       reason.nearest_miss = nearest_miss(device_index_, alternative.device_class->selectors);
+    note_blocked(alternative, scope, reason);
     return reason;
+  }
+
+  // Mode All is refused on a node with a pool that is incomplete or invalid, whichever devices it asks for.
+  void note_blocked(const PlanAlternative& alternative, const ExplainScope& scope, RequestReason& reason) {
+    if (!alternative.all) return;
+    for (const NodeId node : scope.passed) {
+      if (out_of_time() || !device_index_.knows(node)) continue;
+      const Pool* bad = nullptr;
+      for (const inventory::Segment& segment : device_index_.view(node).segments) {
+        const Pool& pool = *device_index_.pool(segment.pool);
+        if (state_seen(segment, pool) == inventory::PoolState::kComplete) continue;
+        if (bad == nullptr) bad = &pool;
+        drivers_.insert(pool.driver_text);
+      }
+      if (bad == nullptr) continue;
+      ++reason.nodes_blocked;
+      if (reason.blocked_by.empty())
+        reason.blocked_by = "pool " + bad->driver_text + "/" + bad->name_text + " is " +
+                            std::string(inventory::pool_state_name(bad->state)) + ": " +
+                            bad->reason.substr(0, kMaxReason);
+    }
   }
 
   void note_usable(const PlanAlternative& alternative, const PoolInScope& one, uint32_t device,

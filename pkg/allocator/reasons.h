@@ -79,6 +79,10 @@ struct RequestReason {
   // (an upper bound); UINT32_MAX: some node has enough, or it is unknown.
   uint32_t most_there = UINT32_MAX;
   std::string nearest_miss;  // if the class selects no device: "no device has driver gpu.nvidia.com"
+  // Mode All: nodes that the pod can go to and that have a pool, of whichever driver, which is incomplete or invalid;
+  // and the first such pool: "pool a.example.com/p is invalid: WHY".
+  uint32_t nodes_blocked = 0;
+  std::string blocked_by;
 };
 
 struct Reasons;

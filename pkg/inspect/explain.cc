@@ -10,6 +10,7 @@
 #include "pkg/inspect/volumes.h"
 #include "pkg/reconcile/group_claims.h"
 #include "pkg/reconcile/pod_claims.h"
+#include "pkg/verdict/nodes.h"
 
 namespace dra::inspect {
 namespace {
@@ -89,6 +90,15 @@ bool quote_conditions(Answer& answer, const api::Pod& pod) {
       quoted = true;
     }
   return quoted;
+}
+
+// The pod's condition that says that nodes are kept from it; null: none does.
+const api::Condition* says_kept(const api::Pod& pod) {
+  for (const api::Condition& condition : pod.conditions)
+    if ((condition.type == "PodScheduled" || condition.type == "dra-controller-manager/Allocated") &&
+        condition.status == "False" && condition.message.find(verdict::kWhyKept) != std::string::npos)
+      return &condition;
+  return nullptr;
 }
 
 std::vector<std::string> only_node(const ExplainOptions& options) {
@@ -182,6 +192,13 @@ void explain_waiting(Answer& answer, State& state, const api::Pod& pod, const Ch
   for (const std::string& line : judged.lines) answer.lines.push_back(line);
   switch (judged.outcome) {
     case JudgedPod::Outcome::kFits:
+      // Only the manager knows which nodes it keeps for groups that wait.
+      if (const api::Condition* kept = says_kept(pod)) {
+        answer.lines.push_back("The manager does not place it there: its condition " + kept->type +
+                               " says: " + kept->message);
+        answer.status = Status::kNo;
+        break;
+      }
       if (const std::string why = why_volumes_are_not_judged(objects); has_volume_claims(pod) && !why.empty()) {
         answer.notes.push_back("the pod's volumes are not judged here: " + why);
         if (quote_conditions(answer, pod)) answer.status = Status::kNo;

@@ -1,5 +1,6 @@
 #include "pkg/inspect/judge.h"
 
+#include "pkg/reconcile/avoided.h"
 #include "pkg/verdict/would_fit.h"
 
 namespace dra::inspect {
@@ -29,7 +30,13 @@ void add_suggestions(std::vector<std::string>& lines, const State& state, const 
 JudgedPod judge_pod(State& state, const api::Pod* pod, const std::vector<Claim>& claims,
                     const std::vector<std::string>& entries, const std::vector<std::string>& nodes, size_t width,
                     bool wide) {
-  const verdict::Facts facts = state.facts();
+  // The manager gives it none of the devices that could not be prepared for it.
+  const std::vector<reconcile::AvoidedDevice> avoided =
+      pod ? reconcile::avoided_devices(*pod, state.objects.taken) : std::vector<reconcile::AvoidedDevice>();
+  const reconcile::DevicesHeldBack held_back(state.inventory, avoided);
+  const std::vector<verdict::SetAside> aside{{std::string(reconcile::kHeldBack), std::string(reconcile::kWhyHeldBack)}};
+  verdict::Facts facts = state.facts();
+  facts.set_aside = aside;
   const verdict::Question question{pod, claims, entries, nodes};
   const verdict::Verdict found = verdict::judge(facts, question);
   JudgedPod judged;

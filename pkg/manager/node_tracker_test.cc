@@ -8,6 +8,7 @@
 
 #include "pkg/base/random.h"
 #include "pkg/manager/choice_cache.h"
+#include "pkg/manager/node_tracker_fixture.h"
 
 namespace dra::manager::node_tracker_test {
 

@@ -54,6 +54,7 @@ void Outages::failed(const std::string& item, const Failure& failure, std::funct
   }
   if (begins || was_tried) arm(cause, outage, std::max(outage.delay, outage.pause));
   keep_going(cause, outage);
+  note_for_notify(cause, item, failure);
   if (!outage.reported && (is_plain_refusal(failure.error) || outage.refused >= 3)) report_begin(cause, outage);
 }
 

@@ -13,6 +13,10 @@
 // A cause is reported once when it begins (at its first refusal, or its third error without one) and once when it ends,
 // and at most once a minute.
 //
+// Users look at their pods: once an outage at which the server answers has lasted for kLongWait, each item that waits
+// for it is notified once, kNotifiedPerSecond at most, round-robin by namespace; items that come later too. What the
+// server cannot accept at all is not notified: whoever wrote it is told of each refusal.
+//
 // Belongs to the reactor's thread. Bounded: an item waits once; beyond 256 causes all others count as one.
 #pragma once
 
@@ -21,10 +25,12 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "pkg/base/error.h"
@@ -56,6 +62,10 @@ class Outages {
   static constexpr size_t kMostNamespacesAtOnce = 16;
   static constexpr size_t kMostCauses = 256;
   static constexpr Duration kQuiet = std::chrono::minutes(1);
+  static constexpr Duration kLongWait = std::chrono::seconds(15);
+  static constexpr int kNotifiedPerSecond = 10;
+  // Of one outage; further ones are not.
+  static constexpr size_t kMostNotified = 65'536;
 
   // The reactor must outlive this. `report` may be empty; the log gets its lines either way.
   Outages(Reactor& reactor, std::function<void(const OutageReport&)> report)
@@ -65,6 +75,10 @@ class Outages {
   void failed(const std::string& item, const Failure& failure, std::function<void()> retry);
   // The item ended a try, or anything else, without a failure.
   void passed(const std::string& item);
+  // Called for each item that waits for long, with the last failure in its namespace and how long the outage has
+  // lasted.
+  using Notify = std::function<void(const std::string& item, const Failure& failure, Duration lasted)>;
+  void notify_waiting(Notify notify) { notify_ = std::move(notify); }
   // Ends every wait; returns the retries that waited.
   std::vector<std::function<void()>> drain();
 
@@ -90,7 +104,10 @@ class Outages {
     Duration pause{};  // the server's Retry-After
     Handle timer;
     bool armed = false;
-    bool lasting = false;  // the delay has reached its maximum
+    bool lasting = false;                                      // the delay has reached its maximum
+    std::map<std::string, std::deque<std::string>> to_notify;  // items, by namespace
+    std::map<std::string, Failure> last;                       // by namespace
+    std::unordered_set<std::string> noted;                     // items that were or are in to_notify
   };
 
   void leave(const std::string& item);
@@ -100,6 +117,9 @@ class Outages {
   void try_some(std::string cause);  // a copy: the timer that holds the original is replaced
   static size_t tries_at_once(const Outage& outage);
   Waiting take_next(Outage& outage);
+  void note_for_notify(const std::string& cause, const std::string& item, const Failure& failure);
+  void arm_notify();
+  void notify_one();
   void report_begin(const std::string& cause, Outage& outage);
   // Ends the cause if nothing waits for it any more; otherwise the others continue.
   bool end_if_empty(const std::string& cause);
@@ -109,6 +129,11 @@ class Outages {
   std::map<std::string, Outage> outages_;
   std::unordered_map<std::string, std::string> cause_of_;  // by item, waiting or on trial
   std::map<std::string, MonoTime> reported_at_;
+  Notify notify_;
+  Handle notify_timer_;
+  bool notify_armed_ = false;
+  std::string notified_namespace_;  // of the item notified last
+  std::optional<MonoTime> notified_at_;
 };
 
 }  // namespace dra::manager

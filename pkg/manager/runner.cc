@@ -37,7 +37,10 @@ Runner::Runner(Reactor& reactor, StoreView& view, Memory& memory, Sinks sinks)
                  if (outage_observer_) outage_observer_(report);
                }),
       pump_(
-          reactor, [this] { return next(); }, [this] { run_some(); }) {}
+          reactor, [this] { return next(); }, [this] { run_some(); }) {
+  outages_.notify_waiting(
+      [this](const std::string& item, const Failure& failure, Duration lasted) { say_outage(item, failure, lasted); });
+}
 
 Runner::~Runner() {
   *alive_ = false;
@@ -55,6 +58,7 @@ void Runner::add(const reconcile::Reconciler& reconciler, queue::Observer* obser
   controller->queue = std::make_unique<queue::WorkQueue>(reactor_.clock(), queue::BackOff{}, observer, fairness);
   if (const reconcile::Pace pace = reconciler.pace(); pace.per_second > 0)
     controller->pacer.emplace(reactor_.clock(), pace.per_second, std::max(1.0, pace.burst));
+  controller->turns.emplace(reactor_.clock(), queue::Turns::Rates{});
   controllers_.push_back(std::move(controller));
 }
 
@@ -77,6 +81,7 @@ void Runner::stop() {
   for (const auto& controller : controllers_) {
     controller->queue->clear();
     controller->parked.clear();
+    controller->turns->clear();
     controller->reconciler->events_end();
   }
   for (const auto& retry : outages_.drain()) retry();
@@ -149,7 +154,11 @@ void Runner::pod_changed(const api::Pod* before, const api::Pod* after) {
     for (const auto& controller : controllers_)
       for (const std::string& next : controller->parked.end(key)) controller->queue->add(next);
   }
-  notify([&](const reconcile::Reconciler& r, EnqueueRequests& out) { r.on_pod(view_, before, after, out); });
+  const bool own_word = is_own_word(before, after);
+  notify([&](const reconcile::Reconciler& r, EnqueueRequests& out) {
+    r.on_pod(view_, before, after, out);
+    if (own_word) out.keys.clear();
+  });
 }
 void Runner::claim_changed(const api::ResourceClaim* before, const api::ResourceClaim* after) {
   notify([&](const reconcile::Reconciler& r, EnqueueRequests& out) { r.on_claim(view_, before, after, out); });
@@ -208,6 +217,7 @@ queue::Pump::Next Runner::next() {
       }
     }
     if (controller->pacer) due_at(controller->pacer->next_due());
+    due_at(controller->turns->next_due());
   }
   return next;
 }
@@ -220,9 +230,11 @@ void Runner::resume_paused() {
     controller->queue->add(key);
     controller->queue->done(key);
   }
-  for (const auto& controller : controllers_)
+  for (const auto& controller : controllers_) {
     if (controller->pacer)
       for (const std::string& key : controller->pacer->let_in()) controller->queue->add(key);
+    for (const std::string& key : controller->turns->let_in()) controller->queue->add(key);
+  }
 }
 
 void Runner::run_some() {
@@ -308,6 +320,8 @@ void Runner::finish(uint64_t id) {
   if (!run->failure) outages_.passed(work_item(run->controller->reconciler->name(), run->key));
   if (outcome.requeue_after && !failed && running_) controller.queue->add_after(run->key, *outcome.requeue_after);
   notify_lot(controller, run->key, outcome, outcome.park && !failed && running_);
+  if (running_ && !failed)
+    for (const Key& next : outcome.enqueue) controller.queue->add(reconcile::to_text(next));
   if (running_)
     for (const reconcile::Cause& cause : outcome.unparks)
       for (const std::string& key : controller.parked.wake(cause)) controller.queue->add(key);

@@ -10,7 +10,10 @@
 //
 // Keys are taken round-robin by controller and namespace; within a namespace by the pods' priority.
 //
-// Paced outcomes wait for their reconciler's tokens (queue::Pacer) without counting as under way.
+// Paced outcomes wait for their reconciler's tokens (queue::Pacer) without counting as under way; what is said first
+// about a pod (Outcome::at_its_turn) waits for its turn (queue::Turns).
+//
+// The pods of keys that wait for an outage get an event and a condition once it has lasted (Outages::notify_waiting).
 //
 // Belongs to the reactor's thread. Bounded: at most kMaxRuns reconciles under way.
 #pragma once
@@ -33,6 +36,7 @@
 #include "pkg/manager/store_view.h"
 #include "pkg/queue/pacer.h"
 #include "pkg/queue/pump.h"
+#include "pkg/queue/turns.h"
 #include "pkg/queue/work_queue.h"
 #include "pkg/reactor/reactor.h"
 #include "pkg/reconcile/parking.h"
@@ -114,6 +118,7 @@ class Runner {
     std::unique_ptr<queue::WorkQueue> queue;
     reconcile::ParkingLot parked;
     std::optional<queue::Pacer> pacer;
+    std::optional<queue::Turns> turns;
     // Leftover keys of unparking: whether a batch is under way, how long it took so far, when the next may begin.
     bool batch_runs = false;
     Duration batch_took{};
@@ -149,6 +154,13 @@ class Runner {
   void settle(std::shared_ptr<Settlement> settlement);
   void settled(Settlement& settlement, const Result<reconcile::Presence>& presence);
   void wait_for_recovery(const Run& run);
+  // Performs what waits for the key's turn, or drops it.
+  void take_turn(ControllerQueue& controller, const std::string& key, reconcile::Outcome& outcome);
+  // An event and a condition for the pod of a key that waits for an outage.
+  void say_outage(const std::string& item, const Failure& failure, Duration lasted);
+  void write_for_people(const std::string& controller, reconcile::Write write);
+  // The change of the pod is only the condition that says why it waits for an outage: its key goes on waiting.
+  bool is_own_word(const api::Pod* before, const api::Pod* after);
   void record_refusal(const std::string& key, const reconcile::Write& write, const Error& error);
   // A write for people only, like one that was refused within the last minute.
   bool refused_lately(const reconcile::Write& write) const;
@@ -183,7 +195,8 @@ class Runner {
   std::unordered_map<uint64_t, std::unique_ptr<Run>> runs_;
   std::map<std::string, std::deque<uint64_t>> locked_;                        // object -> reconciles that wait for it
   std::multimap<MonoTime, std::pair<ControllerQueue*, std::string>> paused_;  // keys paused for Outcome::min_interval
-  BoundedMap<MonoTime> refused_for_people_{1024};                             // what was written, and where -> when
+  BoundedMap<bool> told_of_outage_{1024};          // uids of pods with a condition on its way
+  BoundedMap<MonoTime> refused_for_people_{1024};  // what was written, and where -> when
   std::function<void(const OutageReport&)> outage_observer_;
   Outages outages_;
   queue::Pump pump_;

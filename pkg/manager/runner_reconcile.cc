@@ -25,10 +25,6 @@ using reconcile::Write;
 
 namespace {
 
-std::string lock_name(const Ref& object) {
-  return reconcile::to_text({object.kind, object.store_key()});
-}
-
 // Another writer was faster, or we are stopping: the server did not fail.
 bool is_lost_race(const Error& error) {
   switch (error.code()) {
@@ -41,14 +37,6 @@ bool is_lost_race(const Error& error) {
     default:
       return false;
   }
-}
-
-// "patch ResourceClaim/status": names the request by what it asks of the server, without the object.
-std::string what_of(const Write& write) {
-  static constexpr std::string_view kVerbs[] = {"create", "patch", "patch", "apply", "delete"};  // of Verb
-  std::string what(kVerbs[static_cast<size_t>(write.verb)]);
-  what += " " + std::string(reconcile::kind_name(write.object.kind));
-  return write.subresource.empty() ? what : what + "/" + write.subresource;
 }
 
 // The stored object is outdated: read it before the next reconcile.
@@ -69,14 +57,6 @@ bool wants_read(const Error& error) {
 bool is_refusal(const Error& error) {
   return error.code() == Code::kInvalidArgument || error.code() == Code::kPermissionDenied ||
          (error.code() == Code::kResourceExhausted && error.http_status() == 403);
-}
-
-// Servers quote whole objects before they say what is wrong: this drops the middle.
-std::string shortened(const std::string& message) {
-  constexpr size_t kKept = 350;
-  if (message.size() <= 2 * kKept) return message;
-  const size_t end = utf8_prefix(message, message.size() - kKept).size();
-  return std::string(utf8_prefix(message, kKept)) + " ... " + message.substr(end);
 }
 
 // For a write with unknown outcome: the claim is as the allocation or withdrawal would have left it.
@@ -125,6 +105,24 @@ std::string for_people_key(const Write& write) {
 
 }  // namespace
 
+std::string what_of(const Write& write) {
+  static constexpr std::string_view kVerbs[] = {"create", "patch", "patch", "apply", "delete"};  // of Verb
+  std::string what(kVerbs[static_cast<size_t>(write.verb)]);
+  what += " " + std::string(reconcile::kind_name(write.object.kind));
+  return write.subresource.empty() ? what : what + "/" + write.subresource;
+}
+
+std::string lock_name(const Ref& object) {
+  return reconcile::to_text({object.kind, object.store_key()});
+}
+
+std::string shortened(const std::string& message) {
+  constexpr size_t kKept = 350;
+  if (message.size() <= 2 * kKept) return message;
+  const size_t end = utf8_prefix(message, message.size() - kKept).size();
+  return std::string(utf8_prefix(message, kKept)) + " ... " + message.substr(end);
+}
+
 // Runs the reconciler and starts performing its effects.
 void Runner::begin_effects(ControllerQueue& controller, const std::string& key,
                            std::map<std::string, Presence> live_answers, int rounds, bool paid) {
@@ -150,6 +148,7 @@ void Runner::begin_effects(ControllerQueue& controller, const std::string& key,
             {"key", key},
             {"effects", outcome.effects.size()},
             {"parked", outcome.park.has_value()}});
+  take_turn(controller, key, outcome);
   // Devices and capacity are assumed taken as soon as this is decided: the next key need not wait for the answer.
   if (!outcome.park) notify_lot(controller, key, outcome, false);
   if (controller.pacer && !paid) {
@@ -184,6 +183,15 @@ void Runner::begin_effects(ControllerQueue& controller, const std::string& key,
   begun.broke_off = true;
   drop_rest(begun);
   finish(id);
+}
+
+void Runner::take_turn(ControllerQueue& controller, const std::string& key, reconcile::Outcome& outcome) {
+  if (outcome.at_its_turn.empty()) return controller.turns->leave(key);
+  if (controller.turns->enter(key, place_of(key).group, outcome.turn_since)) {
+    for (Effect& effect : outcome.at_its_turn) outcome.effects.push_back(std::move(effect));
+    if (outcome.park) outcome.park_unless_written = std::exchange(outcome.park, std::nullopt);
+  }
+  outcome.at_its_turn.clear();
 }
 
 Runner::Run* Runner::find(uint64_t id) {

@@ -30,4 +30,11 @@ struct Runner::Run {
   std::map<std::string, reconcile::Presence> live_answers;
 };
 
+// "patch ResourceClaim/status": names the request by what it asks of the server, without the object.
+std::string what_of(const reconcile::Write& write);
+// Of the object: one write at a time.
+std::string lock_name(const reconcile::Ref& object);
+// Servers quote whole objects before they say what is wrong: this drops the middle.
+std::string shortened(const std::string& message);
+
 }  // namespace dra::manager

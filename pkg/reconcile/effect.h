@@ -159,6 +159,13 @@ struct Outcome {
   bool paced = false;
   // The reconcile could not decide (a budget was spent): run it again after the key's back-off. A sentence for the log.
   std::string retry;
+  // The first word about why a pod waits, which thousands of pods may need at once: performed after `effects` when it
+  // is the key's turn (pkg/queue/turns.h), and then `park` becomes `park_unless_written`. Otherwise it is dropped, and
+  // the key runs again when its turn comes.
+  std::vector<Effect> at_its_turn;
+  std::string turn_since;  // keys that wait for longer come first; by waits_since() of groups.h
+  // Keys of this reconciler that run next: they read a note of this outcome.
+  std::vector<Key> enqueue;
   // Unparks keys of this reconciler that are parked under these causes, as by EnqueueRequests::causes: something kept
   // in memory is free again, and no object shows that.
   std::vector<Cause> unparks;

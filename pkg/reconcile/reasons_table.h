@@ -122,9 +122,12 @@ inline constexpr std::array kEventMeanings = std::to_array<EventMeaning>({
     {"PreferenceIgnored", "Warning", "ResourceClaim",
      "A part of the annotation `dra-controller-manager/prefer` is not understood, or too much",
      "Write `same:<attribute>=<weight>`, separated by commas (docs/user/strategies.md)"},
-    {"RequestsFail", "Warning", "Lease",
-     "Requests of one kind fail, as `patch Pod` with 403. One event a cause, however many objects",
-     "The note has the server's message; upgrade the release where a permission is missing"},
+    {"RequestsFail", "Warning", "Pod, Lease",
+     "Requests of one kind fail, as `patch Pod` with 403. On the Lease one event a cause, however many objects; on "
+     "each "
+     "pod that waits for it one event, once it has lasted for 15 s and while the server answers",
+     "The note has the server's message: look at the webhook that it names; upgrade the release where a permission is "
+     "missing"},
     {"RequestsSucceed", "Normal", "Lease", "Requests of that kind succeed again", ""},
     {"Scheduled", "Normal", "Pod", "Bind mode: the pod was bound to the node", ""},
     {"TopologyIgnored", "Warning", "Pod",
@@ -146,10 +149,16 @@ inline constexpr std::array kConditionMeanings = std::to_array<ConditionMeaning>
      "The pod carries our gate and waits; the message is the current sentence of why. Written after 30 s of waiting, "
      "at "
      "most every 30 s"},
+    {"dra-controller-manager/Allocated", "Pod", "False", "RequestsFail",
+     "A request for the pod has failed for more than 15 s, at which the server answers; the message quotes it"},
     {"dra-controller-manager/Allocated", "Pod", "True", "Allocated",
      "Its devices and node. Written only where False was"},
     {"PodScheduled", "Pod", "False", "Unschedulable",
      "Bind mode: the pod waits; the message says why. The same condition as kube-scheduler's, so autoscalers act on "
+     "it. Written at once for 100 pods, then for 50 a second, 10 of a namespace, oldest first; later sentences at most "
+     "every 30 s"},
+    {"PodScheduled", "Pod", "False", "SchedulerError",
+     "Bind mode: a request for the pod has failed for more than 15 s, at which the server answers; the message quotes "
      "it"},
     {"DisruptionTarget", "Pod", "True", "DeletionByDeviceTaintManager",
      "The pod is about to be deleted because of a device's NoExecute taint"},

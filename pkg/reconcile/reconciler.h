@@ -6,7 +6,9 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <set>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -74,6 +76,11 @@ class Reconciler {
   // The resources that an assumed pod held on its node are free (Write::release_pod). The watch may have delivered the
   // write before; keys that it unparked did not see this capacity yet.
   virtual void on_capacity_released(const View&, EnqueueRequests&) const {}
+  // Requests of the pod fail for a while, as the sentence says, and its key waits until they succeed: a write for
+  // people that says so, if this reconciler has one. It is sent without running the key.
+  virtual std::optional<Write> show_outage(const View&, const Key&, const std::string& /*sentence*/) const {
+    return std::nullopt;
+  }
   virtual void on_claim_template(const View&, const api::ResourceClaimTemplate* /*before*/,
                                  const api::ResourceClaimTemplate* /*after*/, EnqueueRequests&) const {}
   virtual void on_node(const View&, const api::Node* /*before*/, const api::Node* /*after*/, EnqueueRequests&) const {}

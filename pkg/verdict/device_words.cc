@@ -10,6 +10,7 @@ namespace {
 
 constexpr size_t kMaxText = 160;
 constexpr size_t kMaxName = 120;
+constexpr size_t kMaxBlocked = 320;
 
 std::string with(const std::string& words, const std::string& text) {
   return text.empty() ? words : words + " (" + clean(text, kMaxText) + ")";
@@ -66,6 +67,8 @@ std::string problem_words(const RequestVerdict& request, const DeviceGroup& grou
       return "that need feature gate " + clean(group.text, kMaxText);
     case DeviceProblem::kLimit:
       return with("usable, but beyond the limit", group.text);
+    case DeviceProblem::kSetAside:
+      return clean(group.text, kMaxText);
   }
   return "";
 }
@@ -88,6 +91,14 @@ std::string holder_words(const DeviceGroup& group, size_t most) {
   else if (others > 0)
     text += " and " + std::to_string(others) + " more";
   return text;
+}
+
+std::string blocked_words(const Verdict& verdict, const RequestVerdict& request) {
+  if (request.nodes_blocked == 0) return "";
+  const std::string where = verdict.passed <= 1                      ? "on the node"
+                            : request.nodes_blocked < verdict.passed ? "on " + counted(request.nodes_blocked, "node")
+                                                                     : "on every node";
+  return where + ", all devices need each pool there complete and valid, and " + clean(request.blocked_by, kMaxBlocked);
 }
 
 std::string too_few_there_words(const Verdict& verdict, const RequestVerdict& request) {

@@ -13,6 +13,8 @@ std::string wanted_words(const RequestVerdict& request);
 std::string problem_words(const RequestVerdict& request, const DeviceGroup& group, bool several_nodes);
 // "claim ns/c (pod ns/p)", ..., "3 more"; empty: no holder, or none that may be named.
 std::string holder_words(const DeviceGroup& group, size_t most);
+// "on every node, all devices need ..., and pool a/p is invalid: WHY", if a pool rules mode All out somewhere.
+std::string blocked_words(const Verdict& verdict, const RequestVerdict& request);
 // "at most 8 of 24 devices on one node", if no node has enough of them, in use or not, and no group says so.
 std::string too_few_there_words(const Verdict& verdict, const RequestVerdict& request);
 // Why the class selects no device here; empty if it selects some.

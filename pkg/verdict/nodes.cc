@@ -277,9 +277,9 @@ class NodeGrouper {
 }  // namespace
 
 std::string_view node_problem_name(NodeProblem problem) {
-  static constexpr std::array<std::string_view, 12> kNames = {"Devices",   "Pinned",  "Deleting", "Cordoned",
-                                                              "NodeName",  "Taint",   "Affinity", "Ports",
-                                                              "Resources", "Volumes", "Spread",   "PodAffinity"};
+  static constexpr std::array<std::string_view, 13> kNames = {
+      "Devices", "Pinned",    "Deleting", "Cordoned", "NodeName",    "Taint", "Affinity",
+      "Ports",   "Resources", "Volumes",  "Spread",   "PodAffinity", "Kept"};
   return kNames.at(static_cast<size_t>(problem));
 }
 
@@ -287,6 +287,23 @@ uint16_t NodeFindings::group_of(std::string_view node) const {
   if (!cluster) return kNoGroup;
   const auto index = cluster->find_node(node);
   return index && *index < group_by_index.size() ? group_by_index[*index] : kUnknown;
+}
+
+void refuse_nodes(NodeFindings& findings, NodeProblem problem, const std::string& text,
+                  const std::vector<std::string>& nodes) {
+  NodeGroup group;
+  group.problem = problem;
+  group.text = text;
+  group.nodes = static_cast<uint32_t>(std::min<size_t>(nodes.size(), findings.passed));
+  if (group.nodes == 0) return;
+  const auto number = static_cast<uint16_t>(findings.groups.size());
+  for (const std::string& name : nodes) {
+    if (group.names.size() < kMaxNames) group.names.push_back(name);
+    const auto index = findings.cluster ? findings.cluster->find_node(name) : std::nullopt;
+    if (index && *index < findings.group_by_index.size()) findings.group_by_index[*index] = number;
+  }
+  findings.passed -= group.nodes;
+  findings.groups.push_back(std::move(group));
 }
 
 NodeFindings findings_of(const placement::Cluster& cluster, const placement::PodNeeds& needs,

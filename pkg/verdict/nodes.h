@@ -29,6 +29,7 @@ enum class NodeProblem : uint8_t {
   kVolumes,
   kSpread,
   kPodAffinity,
+  kKept,  // kept for a group of pods
 };
 std::string_view node_problem_name(NodeProblem problem);  // "Cordoned"; part of the interface
 
@@ -65,5 +66,12 @@ struct NodeFindings {
 // nodes outside the decision; empty: nothing, they are left out.
 NodeFindings findings_of(const placement::Cluster& cluster, const placement::PodNeeds& needs,
                          const placement::Decision& decision, const std::string& pinned = "");
+
+// Of nodes that are kept for a group of pods, after its name: kubectl-dra knows it by these words.
+inline constexpr std::string_view kWhyKept =
+    ", which waits for devices longer than --gang-starvation-after and has no lower priority";
+// Nodes that passed are refused for another reason: they become a group of their own.
+void refuse_nodes(NodeFindings& findings, NodeProblem problem, const std::string& text,
+                  const std::vector<std::string>& nodes);
 
 }  // namespace dra::verdict

@@ -47,7 +47,9 @@ std::string refused_nodes(const Verdict& verdict) {
 
 std::string counted_out(const RequestVerdict& request, const Verdict& verdict, bool name_holders) {
   if (std::string none = unselected_words(request); !none.empty()) return none;
-  std::string text = too_few_there_words(verdict, request);
+  std::string text = blocked_words(verdict, request);
+  if (const std::string few = too_few_there_words(verdict, request); !few.empty())
+    text += (text.empty() ? "" : ", ") + few;
   uint32_t others = 0;
   size_t shown = 0;
   for (const DeviceGroup& group : request.groups) {
@@ -156,6 +158,7 @@ std::string kind(const Verdict& verdict) {
     problems.erase(std::unique(problems.begin(), problems.end()), problems.end());
     for (const std::string_view problem : problems) text += "," + std::string(problem);
     if (request.most_there) text += ",few";
+    if (request.nodes_blocked > 0) text += ",blocked";
   }
   return text;
 }

@@ -62,6 +62,7 @@ std::string headline(const Verdict& verdict) {
   const RequestVerdict& request = verdict.requests[verdict.main_request];
   text += "no node has " + wanted_words(request);
   if (const std::string none = unselected_words(request); !none.empty()) return text + "; " + none + ".";
+  if (const std::string blocked = blocked_words(verdict, request); !blocked.empty()) return text + ": " + blocked + ".";
   if (const std::string few = too_few_there_words(verdict, request); !few.empty()) return text + ": " + few + ".";
   const DeviceGroup& group = request.groups.front();
   return text + ": " + counted(group.devices, "device") + " " + problem_words(request, group, verdict.passed > 1) + ".";
@@ -87,6 +88,7 @@ void write_request(const Verdict& verdict, const RequestVerdict& request, const 
                    "):");
   if (!request.invalid.empty()) return page.line(2, request.invalid);
   if (const std::string none = unselected_words(request); !none.empty()) return page.line(2, none);
+  if (const std::string blocked = blocked_words(verdict, request); !blocked.empty()) page.line(2, blocked);
   if (const std::string few = too_few_there_words(verdict, request); !few.empty())
     page.line(2, few + ", in use or not");
   for (const DeviceGroup& group : request.groups) {

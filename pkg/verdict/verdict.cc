@@ -61,6 +61,25 @@ DeviceGroup group_of(const allocator::CauseCount& count) {
   return group;
 }
 
+// Devices that no claim holds are not in use.
+void take_set_aside(std::vector<DeviceGroup>& groups, const DeviceFacts& facts) {
+  for (const SetAside& aside : facts.set_aside) {
+    DeviceGroup own;
+    own.problem = DeviceProblem::kSetAside;
+    own.text = clean(aside.why, kMaxDeviceText);
+    for (DeviceGroup& group : groups) {
+      const auto holder = std::find_if(group.holders.begin(), group.holders.end(),
+                                       [&](const Holder& one) { return one.uid == aside.uid; });
+      if (group.problem != DeviceProblem::kHeld || holder == group.holders.end()) continue;
+      own.devices += std::min(holder->devices, group.devices);
+      group.devices -= std::min(holder->devices, group.devices);
+      group.holders.erase(holder);
+    }
+    std::erase_if(groups, [](const DeviceGroup& group) { return group.devices == 0; });
+    if (own.devices > 0) groups.push_back(std::move(own));
+  }
+}
+
 void name_holders(DeviceGroup& group, const DeviceFacts& facts) {
   size_t named = 0;
   for (Holder& holder : group.holders) {
@@ -144,6 +163,7 @@ RequestVerdict request_verdict(const allocator::RequestReason& reason, const Dev
       (count.cause == Cause::kCombination ? usable : others) += count.devices;
     }
   }
+  take_set_aside(out.groups, facts);
   // Mode All takes every device of a node, and a claim has room for 32.
   const bool too_many = out.wanted == 0 && others == 0 && reason.most_on_one_node > api::kMaxAllocationResults;
   for (DeviceGroup& group : out.groups) {
@@ -154,6 +174,8 @@ RequestVerdict request_verdict(const allocator::RequestReason& reason, const Dev
                  " of a node, and a claim can have at most " + std::to_string(api::kMaxAllocationResults) +
                  ": use allocationMode ExactCount, or a selector that leaves fewer";
   }
+  out.nodes_blocked = reason.nodes_blocked;
+  out.blocked_by = clean(reason.blocked_by, kMaxDeviceText);
   // Mode All wants every selected device, so any unavailable one blocks it.
   out.possible = out.wanted == 0 ? usable > 0 && others == 0 && !too_many : reason.most_on_one_node >= out.wanted;
   if (usable >= out.wanted && out.wanted > 0 && !out.possible) out.most_on_one_node = reason.most_on_one_node;
@@ -309,9 +331,9 @@ void pin_nodes(NodeFindings& findings, std::vector<inventory::NodeId>& passed, c
 }
 
 std::string_view device_problem_name(DeviceProblem problem) {
-  static constexpr std::array<std::string_view, 14> kNames = {
-      "Free",          "FreeElsewhere", "Held",           "Cut",         "Counter", "Capacity", "Taint", "Selector",
-      "SelectorFails", "Constraint",    "PoolIncomplete", "PoolInvalid", "Feature", "Limit"};
+  static constexpr std::array<std::string_view, 15> kNames = {
+      "Free",          "FreeElsewhere", "Held",           "Cut",         "Counter", "Capacity", "Taint",   "Selector",
+      "SelectorFails", "Constraint",    "PoolIncomplete", "PoolInvalid", "Feature", "Limit",    "SetAside"};
   return kNames.at(static_cast<size_t>(problem));
 }
 
@@ -411,8 +433,8 @@ std::optional<std::string> fits_on(const Facts& facts, const Question& question)
 Verdict judge(const Facts& facts, const Question& question) {
   Decided decided = decide(facts, question, Grouping::kByProblem);
   if (!does_fit(decided))
-    return explain({facts.inventory, facts.allocator, facts.name_of_holder}, question, decided.choice.findings,
-                   decided.choice.passed, decided.searched ? &decided.found : nullptr);
+    return explain({facts.inventory, facts.allocator, facts.name_of_holder, kMaxNames, facts.set_aside}, question,
+                   decided.choice.findings, decided.choice.passed, decided.searched ? &decided.found : nullptr);
   Verdict verdict;
   verdict.answer = Answer::kFits;
   verdict.nodes = decided.choice.findings.nodes;

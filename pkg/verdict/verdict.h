@@ -60,6 +60,7 @@ enum class DeviceProblem : uint8_t {
   kPoolInvalid,     // `text`: why
   kFeature,         // needs a feature gate that is off (`text`)
   kLimit,           // usable, but a claim can have at most 32
+  kSetAside,        // kept from this pod (`text`: why); no claim holds it
 };
 std::string_view device_problem_name(DeviceProblem problem);  // "Held"; part of the interface
 
@@ -90,6 +91,10 @@ struct RequestVerdict {
   // Devices that the request selects, in use or not, on the node that has most, if there are enough in all and no node
   // has enough: waiting does not help.
   std::optional<uint32_t> most_there;
+  // Mode All: nodes on which a pool that is incomplete or invalid, of whichever driver, rules it out; and the first
+  // such pool: "pool a.example.com/p is invalid: WHY".
+  uint32_t nodes_blocked = 0;
+  std::string blocked_by;
   // Nothing can satisfy the request: unknown class, unreadable selector.
   std::string invalid;
 
@@ -132,6 +137,12 @@ struct Verdict {
   size_t main_request = 0;  // kDevices: index into requests
 };
 
+// Devices that count as held for this decision alone: by whom (not the uid of a claim), and why.
+struct SetAside {
+  std::string uid;
+  std::string why;  // "avoided for this pod", after the number of devices
+};
+
 struct Facts {
   placement::Cluster& cluster;
   inventory::Inventory& inventory;
@@ -139,6 +150,7 @@ struct Facts {
   NameOfHolder name_of_holder;  // empty: holders are not named
   placement::Volumes volumes = placement::Volumes::kIgnored;
   placement::NodeNumbers* numbers = nullptr;  // for this cluster and inventory; without it names are looked up
+  std::span<const SetAside> set_aside{};
 };
 
 struct Question {
@@ -165,6 +177,7 @@ struct DeviceFacts {
   allocator::Allocator& allocator;
   const NameOfHolder& name_of_holder;
   size_t most_named = kMaxNames;  // holders of a group; names are most of what an explanation costs
+  std::span<const SetAside> set_aside{};
 };
 // Explains a refusal: `findings` of the nodes, and the nodes that passed, in the order in which they were tried.
 Verdict explain(const DeviceFacts& facts, const Question& question, const NodeFindings& findings,

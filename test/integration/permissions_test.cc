@@ -345,14 +345,13 @@ TEST(Permissions, RevokedAndGrantedAgainAreEventsOnTheLease) {
   world.start(every_mode());
   world.add_pods();
   ASSERT_TRUE(world.cluster().eventually([&] { return world.bound("templated") && world.bound("handmade"); }, 30s));
-  const auto events = [&](const std::string& reason) {
+  const auto events = [&](const std::string& reason, const std::string& about = "Lease/dra-controller-manager") {
     std::vector<std::string> notes;
-    for (const Json& event : world.cluster().api().list("Event"))
-      if (event.value("reason", "") == reason) {
-        EXPECT_EQ(event["regarding"]["kind"], "Lease") << event;
-        EXPECT_EQ(event["regarding"]["name"], "dra-controller-manager") << event;
+    for (const Json& event : world.cluster().api().list("Event")) {
+      const Json& object = event["regarding"];
+      if (event.value("reason", "") == reason && object.value("kind", "") + "/" + object.value("name", "") == about)
         notes.push_back(event["note"]);
-      }
+    }
     return notes;
   };
   EXPECT_EQ(events("RequestsFail"), std::vector<std::string>{});
@@ -363,6 +362,9 @@ TEST(Permissions, RevokedAndGrantedAgainAreEventsOnTheLease) {
   world.cluster().pass(20s);
   ASSERT_EQ(events("RequestsFail").size(), 1u) << "one for the cause, not for each request";
   EXPECT_NE(events("RequestsFail")[0].find("patch Pod"), std::string::npos) << events("RequestsFail")[0];
+  const std::vector<std::string> told = events("RequestsFail", "Pod/later");
+  ASSERT_EQ(told.size(), 1u) << "the pod's users are told, once";
+  EXPECT_NE(told[0].find("has not done \"patch Pod\" for 15 s"), std::string::npos) << told[0];
   EXPECT_EQ(events("RequestsSucceed"), std::vector<std::string>{});
   EXPECT_FALSE(world.bound("later"));
   world.install_roles();

@@ -8,6 +8,7 @@
 #include <nlohmann/json.hpp>
 
 #include "test/integration/cluster.h"
+#include "test/integration/groups.h"
 
 namespace dra::integration::waiting_test {
 
@@ -15,7 +16,7 @@ using namespace std::chrono_literals;
 
 class Waiting : public ::testing::Test {
  protected:
-  void begin(size_t nodes, size_t devices) {
+  void begin(size_t nodes, size_t devices, allocation::Mode mode = allocation::Mode::kGate) {
     ClusterOptions options;
     options.embedded = true;
     options.components.scheduler_allocates = false;
@@ -25,10 +26,21 @@ class Waiting : public ::testing::Test {
     cluster->api().create(claim_template("one-gpu"));
     ProcessOptions process;
     process.manager = Cluster::manager_options();
+    process.manager.allocation.mode = mode;
+    process.manager.allocation.scheduler_names = {"ours"};
     process.manager.on_reconcile = [this](std::string_view controller, const std::string& key) {
       if (controller == "allocation") ++passes[key];
     };
     cluster->start("m1", process);
+  }
+  // Pods with PodScheduled=False, reason Unschedulable.
+  size_t told() {
+    size_t count = 0;
+    for (const Json& one : cluster->api().list("Pod"))
+      for (const Json& condition : one.value("/status/conditions"_json_pointer, Json::array()))
+        count += condition["type"] == "PodScheduled" && condition["status"] == "False" &&
+                 condition["reason"] == "Unschedulable" && !condition["message"].get<std::string>().empty();
+    return count;
   }
   size_t passes_in_all() const {
     size_t sum = 0;
@@ -135,6 +147,32 @@ TEST_F(Waiting, ACrowdInOneNamespaceDoesNotDelayAnother) {
   alone["metadata"]["namespace"] = "other";
   cluster->api().create(alone);
   EXPECT_TRUE(cluster->eventually([&] { return cluster->watchdog().bound_pods() == 1; }, 2s, 20ms));
+}
+
+// Autoscalers read the condition: single pods, pods without claims, and groups.
+TEST_F(Waiting, WhereWeBindPodsThatFitNowhereSaySoWithinASecond) {
+  begin(4, 4, allocation::Mode::kBind);
+  cluster->api().create(claim_template("too-many", "gpu", 5));
+  PodOptions ours;
+  ours.gated = false;
+  ours.scheduler = "ours";
+  cluster->pass(5s);
+  for (size_t i = 0; i < 60; ++i)
+    cluster->api().create(pod("p" + std::to_string(i), {from_template("gpu", "too-many")}, ours));
+  for (size_t i = 0; i < 10; ++i) cluster->api().create(with_cpu("1000", pod("plain" + std::to_string(i), {}, ours)));
+  for (size_t i = 0; i < 30; ++i)
+    cluster->api().create(member_of_job(pod("m" + std::to_string(i), {from_template("gpu", "one-gpu")}, ours),
+                                        "job" + std::to_string(i / 10), 10));
+  for (size_t i = 0; i < 30; ++i)
+    cluster->api().create(
+        member_of_job(with_cpu("1000", pod("n" + std::to_string(i), {}, ours)), "large" + std::to_string(i / 10), 10));
+  // Of three groups of ten one fits: there are 16 devices.
+  cluster->pass(1s);
+  EXPECT_GE(told(), 100u);
+  EXPECT_LE(told(), 60u + 10 + 20 + 30);
+  cluster->pass(5s);
+  EXPECT_EQ(told(), 60u + 10 + 20 + 30);
+  EXPECT_EQ(cluster->watchdog().bound_pods(), 10u);
 }
 
 // Ten minutes: shorter than the interval at which events that still apply are repeated.
