@@ -6,9 +6,9 @@
 
 namespace dra::conformance {
 
-using Json = nlohmann::json;
-
 namespace {
+
+using Json = nlohmann::json;
 
 void add_attribute(cel::DeviceInputBuilder& builder, const std::string& name, const Json& value) {
   if (value.contains("ints"))
