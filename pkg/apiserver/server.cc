@@ -3,11 +3,12 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "pkg/apiserver/auth.h"
-#include "pkg/apiserver/authorizer.h"
+#include "pkg/apiserver/auth/auth.h"
+#include "pkg/apiserver/auth/authorizer.h"
 #include "pkg/apiserver/housekeeper.h"
-#include "pkg/apiserver/quota/keeper.h"
-#include "pkg/apiserver/rbacapi/bootstrap.h"
+#include "pkg/apiserver/kinds/quota/keeper.h"
+#include "pkg/apiserver/kinds/rbac/bootstrap.h"
+#include "pkg/apiserver/kinds/scheduling/kinds.h"
 #include "pkg/apiserver/rest/call.h"
 #include "pkg/apiserver/rest/discovery.h"
 #include "pkg/apiserver/rest/large_requests.h"
@@ -15,8 +16,7 @@
 #include "pkg/apiserver/rest/subresources.h"
 #include "pkg/apiserver/rest/watch.h"
 #include "pkg/apiserver/rest/write.h"
-#include "pkg/apiserver/schedulingapi/kinds.h"
-#include "pkg/apiserver/sqlite_store.h"
+#include "pkg/apiserver/store/sqlite_store.h"
 #include "pkg/base/go_duration.h"
 #include "pkg/base/strings.h"
 

@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include "pkg/apiserver/kind.h"
-#include "pkg/apiserver/store.h"
+#include "pkg/apiserver/model/kind.h"
+#include "pkg/apiserver/store/store.h"
 #include "pkg/base/error.h"
 #include "pkg/http/message.h"
 #include "pkg/reactor/reactor.h"

@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include "pkg/apiserver/json.h"
-#include "pkg/apiserver/schema.h"
+#include "pkg/apiserver/model/json.h"
+#include "pkg/apiserver/model/schema.h"
 
 namespace dra::apiserver {
 

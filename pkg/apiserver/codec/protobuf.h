@@ -7,8 +7,8 @@
 #include <string_view>
 
 #include "pkg/api/decode_protobuf.h"
-#include "pkg/apiserver/json.h"
-#include "pkg/apiserver/status.h"
+#include "pkg/apiserver/model/json.h"
+#include "pkg/apiserver/model/status.h"
 
 namespace dra::apiserver {
 

@@ -8,7 +8,7 @@
 #include "pkg/api/decode_protobuf.h"
 #include "pkg/apiserver/codec/codec.h"
 #include "pkg/apiserver/codec/protobuf_answer.h"
-#include "pkg/apiserver/json_text.h"
+#include "pkg/apiserver/model/json_text.h"
 #include "pkg/base/clock.h"
 #include "pkg/base/random.h"
 #include "test/support/conformance_data.h"

@@ -13,7 +13,7 @@
 #include <memory>
 #include <vector>
 
-#include "pkg/apiserver/kind.h"
+#include "pkg/apiserver/model/kind.h"
 
 namespace dra::apiserver {
 

@@ -5,8 +5,8 @@
 
 #include <vector>
 
-#include "pkg/apiserver/kind.h"
-#include "pkg/apiserver/schema.h"
+#include "pkg/apiserver/model/kind.h"
+#include "pkg/apiserver/model/schema.h"
 
 namespace dra::apiserver {
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "pkg/apiserver/kind.h"
+#include "pkg/apiserver/model/kind.h"
 
 namespace dra::apiserver {
 

@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
-#include "pkg/apiserver/kind.h"
-#include "pkg/apiserver/schema.h"
+#include "pkg/apiserver/model/kind.h"
+#include "pkg/apiserver/model/schema.h"
 
 namespace dra::apiserver::tables_test {
 

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "pkg/apiserver/codec/codec.h"
-#include "pkg/apiserver/json_text.h"
+#include "pkg/apiserver/model/json_text.h"
 #include "pkg/apiserver/patch/field_tree.h"
 #include "pkg/apiserver/patch/managed_fields.h"
 #include "pkg/apiserver/rest/body.h"

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "pkg/apiserver/json_text.h"
+#include "pkg/apiserver/model/json_text.h"
 #include "pkg/base/strings.h"
 
 namespace dra::apiserver {

@@ -7,7 +7,7 @@
 #include <set>
 #include <string>
 
-#include "pkg/apiserver/json.h"
+#include "pkg/apiserver/model/json.h"
 
 namespace dra::apiserver {
 

@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "pkg/apiserver/json_text.h"
+#include "pkg/apiserver/model/json_text.h"
 
 namespace dra::apiserver {
 

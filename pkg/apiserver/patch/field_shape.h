@@ -6,8 +6,8 @@
 #include <string>
 #include <unordered_map>
 
-#include "pkg/apiserver/json.h"
-#include "pkg/apiserver/schema.h"
+#include "pkg/apiserver/model/json.h"
+#include "pkg/apiserver/model/schema.h"
 
 namespace dra::apiserver {
 

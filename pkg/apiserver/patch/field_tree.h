@@ -8,9 +8,9 @@
 #include <string>
 #include <vector>
 
-#include "pkg/apiserver/json.h"
+#include "pkg/apiserver/model/json.h"
+#include "pkg/apiserver/model/schema.h"
 #include "pkg/apiserver/patch/field_set.h"
-#include "pkg/apiserver/schema.h"
 
 namespace dra::apiserver {
 

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-#include "pkg/apiserver/json_text.h"
+#include "pkg/apiserver/model/json_text.h"
 #include "pkg/apiserver/patch/patch.h"
 
 namespace dra::apiserver {

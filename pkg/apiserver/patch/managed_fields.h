@@ -4,10 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "pkg/apiserver/json.h"
-#include "pkg/apiserver/kind.h"
+#include "pkg/apiserver/model/json.h"
+#include "pkg/apiserver/model/kind.h"
+#include "pkg/apiserver/model/schema.h"
 #include "pkg/apiserver/patch/field_tree.h"
-#include "pkg/apiserver/schema.h"
 
 namespace dra::apiserver {
 

@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "pkg/apiserver/json_text.h"
+#include "pkg/apiserver/model/json_text.h"
 #include "pkg/apiserver/patch/apply.h"
 #include "pkg/apiserver/rest/body.h"
 #include "pkg/base/strings.h"

@@ -4,8 +4,8 @@
 #include <memory>
 #include <string>
 
+#include "pkg/apiserver/model/schema.h"
 #include "pkg/apiserver/rest/call.h"
-#include "pkg/apiserver/schema.h"
 
 namespace dra::apiserver {
 

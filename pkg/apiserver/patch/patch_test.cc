@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "pkg/apiserver/json_text.h"
+#include "pkg/apiserver/model/json_text.h"
 #include "pkg/base/random.h"
 
 namespace dra::apiserver::patch_test {

@@ -7,8 +7,8 @@
 
 #include "pkg/apiserver/codec/codec.h"
 #include "pkg/apiserver/codec/protobuf.h"
-#include "pkg/apiserver/json_text.h"
-#include "pkg/apiserver/printable.h"
+#include "pkg/apiserver/model/json_text.h"
+#include "pkg/apiserver/model/printable.h"
 #include "pkg/base/strings.h"
 #include "pkg/yaml/yaml.h"
 

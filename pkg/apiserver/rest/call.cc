@@ -2,10 +2,10 @@
 
 #include <nlohmann/json.hpp>
 
+#include "pkg/apiserver/auth/guard.h"
 #include "pkg/apiserver/codec/protobuf_answer.h"
-#include "pkg/apiserver/guard.h"
-#include "pkg/apiserver/json_text.h"
-#include "pkg/apiserver/printable.h"
+#include "pkg/apiserver/model/json_text.h"
+#include "pkg/apiserver/model/printable.h"
 #include "pkg/apiserver/rest/large_requests.h"
 #include "pkg/apiserver/rest/request.h"
 #include "pkg/base/strings.h"

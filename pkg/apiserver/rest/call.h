@@ -7,13 +7,13 @@
 #include <string_view>
 #include <vector>
 
-#include "pkg/apiserver/json.h"
-#include "pkg/apiserver/kind.h"
+#include "pkg/apiserver/model/json.h"
+#include "pkg/apiserver/model/kind.h"
 #include "pkg/apiserver/patch/managed_fields.h"
 #include "pkg/apiserver/rest/negotiate.h"
 #include "pkg/apiserver/rest/request.h"
 #include "pkg/apiserver/server.h"
-#include "pkg/apiserver/store.h"
+#include "pkg/apiserver/store/store.h"
 
 namespace dra::apiserver {
 

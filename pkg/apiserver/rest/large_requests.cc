@@ -3,7 +3,7 @@
 #include <deque>
 #include <map>
 
-#include "pkg/apiserver/guard.h"
+#include "pkg/apiserver/auth/guard.h"
 
 namespace dra::apiserver {
 

@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "pkg/apiserver/codec/protobuf_answer.h"
-#include "pkg/apiserver/json_text.h"
+#include "pkg/apiserver/model/json_text.h"
 #include "pkg/apiserver/rest/continue_token.h"
 
 namespace dra::apiserver {

@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "pkg/apiserver/status.h"
+#include "pkg/apiserver/model/status.h"
 
 namespace dra::apiserver {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "pkg/apiserver/kind.h"
+#include "pkg/apiserver/model/kind.h"
 
 namespace dra::apiserver {
 

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "pkg/apiserver/kind.h"
+#include "pkg/apiserver/model/kind.h"
 
 namespace dra::apiserver {
 

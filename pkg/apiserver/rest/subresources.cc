@@ -3,14 +3,14 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "pkg/apiserver/metadata.h"
+#include "pkg/apiserver/kinds/review/reviews.h"
+#include "pkg/apiserver/model/metadata.h"
 #include "pkg/apiserver/patch/patch.h"
 #include "pkg/apiserver/rest/body.h"
 #include "pkg/apiserver/rest/delete.h"
 #include "pkg/apiserver/rest/discovery.h"
 #include "pkg/apiserver/rest/pod_log.h"
 #include "pkg/apiserver/rest/write.h"
-#include "pkg/apiserver/reviewapi/reviews.h"
 #include "pkg/base/strings.h"
 
 namespace dra::apiserver {

@@ -1,7 +1,7 @@
 // Cells and columns that all tables share (printers of k8s.io/kubernetes, duration of k8s.io/apimachinery).
 #include <nlohmann/json.hpp>
 
-#include "pkg/apiserver/kind.h"
+#include "pkg/apiserver/model/kind.h"
 #include "pkg/base/timestamp.h"
 
 namespace dra::apiserver {

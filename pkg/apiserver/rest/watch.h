@@ -5,8 +5,8 @@
 #include <memory>
 #include <string>
 
+#include "pkg/apiserver/model/selectors.h"
 #include "pkg/apiserver/rest/call.h"
-#include "pkg/apiserver/selectors.h"
 
 namespace dra::apiserver {
 

@@ -5,12 +5,12 @@
 #include <nlohmann/json.hpp>
 #include <unordered_set>
 
-#include "pkg/apiserver/auth.h"
-#include "pkg/apiserver/authorizer.h"
+#include "pkg/apiserver/auth/auth.h"
+#include "pkg/apiserver/auth/authorizer.h"
 #include "pkg/apiserver/codec/codec.h"
-#include "pkg/apiserver/metadata.h"
+#include "pkg/apiserver/kinds/quota/quota.h"
+#include "pkg/apiserver/model/metadata.h"
 #include "pkg/apiserver/patch/patch.h"
-#include "pkg/apiserver/quota/quota.h"
 #include "pkg/apiserver/rest/body.h"
 #include "pkg/apiserver/rest/stored_size.h"
 #include "pkg/base/strings.h"

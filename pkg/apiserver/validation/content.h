@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "pkg/api/names.h"
-#include "pkg/apiserver/field_error.h"
+#include "pkg/apiserver/model/field_error.h"
 
 namespace dra::apiserver {
 

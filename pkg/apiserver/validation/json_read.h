@@ -6,7 +6,7 @@
 #include <string>
 #include <string_view>
 
-#include "pkg/apiserver/json.h"
+#include "pkg/apiserver/model/json.h"
 
 namespace dra::apiserver {
 

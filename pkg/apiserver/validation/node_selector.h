@@ -1,7 +1,7 @@
 // Rules of core/v1.NodeSelector, which pods, claims' allocations and slices embed. Pure.
 #pragma once
 
-#include "pkg/apiserver/field_error.h"
+#include "pkg/apiserver/model/field_error.h"
 
 namespace dra::apiserver {
 

@@ -1,0 +1,51 @@
+#include "pkg/apiserver/kinds/resource/kinds.h"
+
+#include "pkg/apiserver/kinds/kind_info.h"
+
+namespace dra::apiserver {
+
+// DeviceTaintRule of k8s.io/api/resource/v1beta2 and v1alpha3 of 1.36, which have the same fields.
+std::vector<SchemaTable> resource_tables() {
+  static constexpr std::string_view kText = R"(
+type DeviceTaintRule
+1 metadata ObjectMeta
+2 spec DeviceTaintRuleSpec
+3 status DeviceTaintRuleStatus
+
+type DeviceTaintRuleSpec
+1 deviceSelector *DeviceTaintSelector
+2 taint resource/v1.DeviceTaint !
+
+type DeviceTaintSelector
+2 driver *string
+3 pool *string
+4 device *string
+
+type DeviceTaintRuleStatus
+1 conditions []Condition map=type merge=type
+)";
+  return {{"resource/v1beta2", kText}, {"resource/v1alpha3", kText}};
+}
+
+void add_resource_kinds(KindRegistry& registry) {
+  for (auto make : {make_device_class_kind, make_device_taint_rule_kind, make_resource_claim_kind,
+                    make_resource_claim_template_kind, make_resource_slice_kind})
+    registry.add(make());
+}
+
+KindInfo resource_kind_info(const std::string& kind, const std::string& plural, const std::string& singular,
+                            bool namespaced) {
+  KindInfo i = kind_info({"resource.k8s.io", "v1"}, "resource/v1", kind, plural, singular, namespaced);
+  auto old_version = [&](const std::string& version, const std::string& since, const std::string& until) {
+    i.served.push_back({{"resource.k8s.io", version},
+                        "resource/" + version,
+                        "resource.k8s.io/" + version + " " + kind + " is deprecated in " + since +
+                            "+, unavailable in " + until + "+"});
+  };
+  old_version("v1beta2", "v1.36", "v1.39");
+  old_version("v1beta1", "v1.35", "v1.38");
+  i.delete_returns_object = true;
+  return i;
+}
+
+}  // namespace dra::apiserver

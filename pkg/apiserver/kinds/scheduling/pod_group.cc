@@ -1,0 +1,135 @@
+// PodGroup: its policy, constraints and reference never change; kube-scheduler owns its status.
+#include <nlohmann/json.hpp>
+
+#include "pkg/apiserver/kinds/kind_info.h"
+#include "pkg/apiserver/kinds/scheduling/kinds.h"
+#include "pkg/apiserver/validation/content.h"
+#include "pkg/apiserver/validation/json_read.h"
+
+namespace dra::apiserver {
+
+namespace {
+
+KindInfo pod_group_info() {
+  KindInfo info =
+      kind_info({"scheduling.k8s.io", "v1alpha2"}, "scheduling/v1alpha2", "PodGroup", "podgroups", "podgroup", true);
+  with_status(info);
+  return info;
+}
+
+std::string policy_word(const Json& spec) {
+  return is_set(member(spec, "schedulingPolicy"), "gang") ? "Gang" : "Basic";
+}
+
+std::string status_word(const Json& object) {
+  std::string word = "Pending", disrupted;
+  for (const Json& condition : list_of(member(object, "status"), "conditions")) {
+    if (text_of(condition, "type") == "PodGroupScheduled")
+      word = text_of(condition, "status") == "True" ? "Scheduled" : "Unschedulable";
+    if (text_of(condition, "type") == "DisruptionTarget") disrupted = text_of(condition, "reason");
+  }
+  return disrupted.empty() ? word : disrupted;
+}
+
+class PodGroupKind : public Kind {
+ public:
+  using Kind::Kind;
+
+  void prepare_for_create(const WriteContext&, Json& object) const override {
+    Json& spec = object_member(object, "spec");
+    drop_disabled_group_fields(spec);
+    spec["disruptionMode"] = "Pod";  // the default, which answers contain anyway
+  }
+  void prepare_for_update(const WriteContext&, Json& object, const Json&) const override {
+    Json& spec = object_member(object, "spec");
+    const Json mode = member(spec, "disruptionMode");
+    drop_disabled_group_fields(spec);
+    spec["disruptionMode"] = mode;
+  }
+  void prepare_for_status_update(const WriteContext&, Json& object, const Json&) const override {
+    object_member(object, "status")
+        .erase("resourceClaimStatuses");  // for the group's own claims, of which there are none
+  }
+
+  FieldErrors validate_create(const WriteContext&, const Json& object) const override {
+    FieldErrors out;
+    const FieldPath path("spec");
+    const Json& spec = member(object, "spec");
+    if (is_set(spec, "podGroupTemplateRef")) check_reference(out, path.child("podGroupTemplateRef"), spec);
+    check_scheduling_policy(out, path.child("schedulingPolicy"), member(spec, "schedulingPolicy"));
+    check_scheduling_constraints(out, path.child("schedulingConstraints"), member(spec, "schedulingConstraints"));
+    return out;
+  }
+  FieldErrors validate_update(const WriteContext&, const Json& object, const Json& old) const override {
+    FieldErrors out;
+    const FieldPath path("spec");
+    const Json& spec = member(object, "spec");
+    const Json& before = member(old, "spec");
+    for (const char* key : {"podGroupTemplateRef", "schedulingPolicy", "schedulingConstraints"})
+      check_unchanged(out, path.child(key), member(spec, key), member(before, key));
+    if (text_of(spec, "disruptionMode") != text_of(before, "disruptionMode"))
+      out.push_back(forbidden(path.child("disruptionMode"), ""));
+    return out;
+  }
+  FieldErrors validate_status_update(const WriteContext&, const Json& object, const Json&) const override {
+    FieldErrors out;
+    check_conditions(out, FieldPath("status.conditions"), member_at(object, "status.conditions"));
+    return out;
+  }
+
+  // The referenced Workload must exist and have the template.
+  StatusOr<void> admit_create(const WriteContext& ctx, Json& object) const override {
+    const Json& reference = member_at(object, "spec.podGroupTemplateRef.workload");
+    const std::string& workload = text_of(reference, "workloadName");
+    const std::string& wanted = text_of(reference, "podGroupTemplateName");
+    // Validation refuses an invalid name.
+    if (!dns_subdomain_problems(workload).empty() || !dns_label_problems(wanted).empty() || ctx.reader == nullptr)
+      return {};
+    const auto found = ctx.reader->find("scheduling.k8s.io", "workloads", ctx.namespace_, workload);
+    const auto refuse = [&](const std::string& why) {
+      return fail_status(forbidden_status(info().group_resource(), text_of(member(object, "metadata"), "name"),
+                                          "PodGroup rejected: " + why));
+    };
+    if (!found) return refuse("Workload \"" + workload + "\" not found");
+    if (is_set(member(*found, "metadata"), "deletionTimestamp"))
+      return refuse("Workload \"" + workload + "\" is being deleted");
+    for (const Json& one : list_of(member(*found, "spec"), "podGroupTemplates"))
+      if (text_of(one, "name") == wanted) return {};
+    return refuse("PodGroupTemplate \"" + wanted + "\" not found in Workload \"" + workload + "\"");
+  }
+
+  std::vector<TableColumn> columns() const override {
+    return {name_column(),
+            {"Policy", "string", "",
+             "SchedulingPolicy defines the scheduling policy for this instance of the PodGroup. Controllers are "
+             "expected to fill this field by copying it from a PodGroupTemplate. This field is immutable.",
+             0},
+            {"Workload", "string", "", "Name of the referenced Workload object", 0},
+            {"Status", "string", "", "Status of the PodGroup", 0},
+            age_column()};
+  }
+  Json cells(const Json& object, WallTime now) const override {
+    const Json& meta = member(object, "metadata");
+    const Json& spec = member(object, "spec");
+    const std::string& workload = text_of(member_at(spec, "podGroupTemplateRef.workload"), "workloadName");
+    return Json::array({text_of(meta, "name"), policy_word(spec), workload.empty() ? "<none>" : workload,
+                        status_word(object), age_cell(member(meta, "creationTimestamp"), now)});
+  }
+
+ private:
+  static void check_reference(FieldErrors& out, const FieldPath& path, const Json& spec) {
+    const Json& reference = member(spec, "podGroupTemplateRef");
+    if (!is_set(reference, "workload")) return out.push_back(invalid(path, "", "must specify one of: `workload`"));
+    const FieldPath at = path.child("workload");
+    check_long_name(out, at, member(reference, "workload"), "workloadName");
+    check_short_name(out, at, member(reference, "workload"), "podGroupTemplateName");
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<Kind> make_pod_group_kind() {
+  return std::make_unique<PodGroupKind>(pod_group_info());
+}
+
+}  // namespace dra::apiserver

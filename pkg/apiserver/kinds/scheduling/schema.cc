@@ -1,0 +1,89 @@
+#include "pkg/apiserver/kinds/scheduling/kinds.h"
+
+namespace dra::apiserver {
+
+// k8s.io/api/scheduling/v1 and v1alpha2 of 1.36.
+std::vector<SchemaTable> scheduling_tables() {
+  return {{"scheduling/v1", R"(
+type PriorityClass
+1 metadata ObjectMeta
+2 value int32 !
+3 globalDefault bool
+4 description string
+5 preemptionPolicy *string
+)"},
+          {"scheduling/v1alpha2", R"(
+type Workload
+1 metadata ObjectMeta
+2 spec WorkloadSpec
+
+type WorkloadSpec
+1 controllerRef *TypedLocalObjectReference
+2 podGroupTemplates []PodGroupTemplate ! map=name
+
+type TypedLocalObjectReference
+1 apiGroup string
+2 kind string !
+3 name string !
+
+type PodGroupTemplate
+1 name string !
+2 schedulingPolicy PodGroupSchedulingPolicy
+3 schedulingConstraints *PodGroupSchedulingConstraints !
+4 resourceClaims []PodGroupResourceClaim map=name merge=name,retainKeys
+5 disruptionMode *string
+6 priorityClassName string
+7 priority *int32
+
+type PodGroupSchedulingPolicy
+1 basic *BasicSchedulingPolicy
+2 gang *GangSchedulingPolicy
+
+type BasicSchedulingPolicy
+
+type GangSchedulingPolicy
+1 minCount int32 !
+
+type PodGroupResourceClaim
+1 name string !
+2 resourceClaimName *string
+3 resourceClaimTemplateName *string
+
+type PodGroup
+1 metadata ObjectMeta
+2 spec PodGroupSpec
+3 status PodGroupStatus
+
+type PodGroupSpec
+1 podGroupTemplateRef *PodGroupTemplateReference !
+2 schedulingPolicy PodGroupSchedulingPolicy
+3 schedulingConstraints *PodGroupSchedulingConstraints
+4 resourceClaims []PodGroupResourceClaim map=name merge=name,retainKeys
+5 disruptionMode *string
+6 priorityClassName string
+7 priority *int32
+
+type PodGroupStatus
+1 conditions []Condition map=type merge=type
+2 resourceClaimStatuses []PodGroupResourceClaimStatus map=name merge=name,retainKeys
+
+type PodGroupResourceClaimStatus
+1 name string !
+2 resourceClaimName *string
+
+type PodGroupTemplateReference
+1 workload *WorkloadPodGroupTemplateReference !
+
+type WorkloadPodGroupTemplateReference
+1 workloadName string !
+2 podGroupTemplateName string !
+
+type PodGroupSchedulingConstraints
+1 topology []TopologyConstraint
+
+type TopologyConstraint
+1 key string !
+)"}};
+}
+
+}  // namespace dra::apiserver
