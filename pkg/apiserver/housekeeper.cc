@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "pkg/apiserver/auth/guard.h"
+#include "pkg/apiserver/model/guard.h"
 #include "pkg/apiserver/rest/delete.h"
 #include "pkg/apiserver/rest/write.h"
 #include "pkg/base/timestamp.h"

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "pkg/apiserver/auth/auth.h"
 #include "pkg/apiserver/auth/authorizer.h"
 #include "pkg/apiserver/housekeeper.h"
 #include "pkg/apiserver/kinds/quota/keeper.h"
 #include "pkg/apiserver/kinds/rbac/bootstrap.h"
 #include "pkg/apiserver/kinds/scheduling/kinds.h"
+#include "pkg/apiserver/rest/auth.h"
 #include "pkg/apiserver/rest/call.h"
 #include "pkg/apiserver/rest/discovery.h"
 #include "pkg/apiserver/rest/large_requests.h"
@@ -72,9 +72,12 @@ struct Server::Impl {
         reader(store),
         authorizer(store, options.authorization),
         large_requests(reactor_in),
-        env{reactor_in, random,  store,      kinds,          reader,
-            options,    watches, authorizer, large_requests, random.uuid() + random.uuid()} {
-    if (!options.token_key.empty()) env.token_key = options.token_key;
+        env{reactor_in,     random,
+            store,          kinds,
+            reader,         options,
+            watches,        authorizer,
+            large_requests, {reactor_in.clock(), random, reader, options.tokens, random.uuid() + random.uuid()}} {
+    if (!options.token_key.empty()) env.tokens.key = options.token_key;
     register_all_kinds(kinds);
     for (const std::string& version : options.withdrawn_versions) kinds.withdraw(version);
     if (options.only_stable_versions) withdraw_unstable();
@@ -106,7 +109,7 @@ struct Server::Impl {
     if (options.authorization == AuthorizationMode::kRbac) add_bootstrap_policy();
     if (options.housekeeping) {
       housekeeper = std::make_unique<Housekeeper>(env);
-      quota_keeper = std::make_unique<QuotaKeeper>(env);
+      quota_keeper = std::make_unique<QuotaKeeper>(env.reactor, store, reader, kinds);
     }
   }
 

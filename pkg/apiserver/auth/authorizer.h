@@ -10,7 +10,7 @@
 
 #include "pkg/apiserver/auth/rules.h"
 #include "pkg/apiserver/model/access.h"
-#include "pkg/apiserver/server.h"
+#include "pkg/apiserver/store/store.h"
 
 namespace dra::apiserver {
 

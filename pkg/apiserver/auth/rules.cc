@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "pkg/apiserver/server.h"
 #include "pkg/apiserver/validation/json_read.h"
 #include "pkg/base/strings.h"
 

@@ -9,8 +9,6 @@
 
 namespace dra::apiserver {
 
-struct UserInfo;
-
 // A PolicyRule. "*" is a wildcard in every list except resource_names, where an empty list is one.
 struct PolicyRule {
   std::vector<std::string> verbs;

@@ -42,14 +42,14 @@ int64_t unix_seconds(WallTime t) {
 }
 
 // Adds the pod, node or secret that a token is bound to as extra facts about its user. False if one of them is gone.
-bool add_holders(const Env& env, const Json& about, const std::string& ns, UserInfo& user) {
+bool add_holders(const ObjectReader& reader, const Json& about, const std::string& ns, UserInfo& user) {
   for (const char* kind : {"pod", "node", "secret"}) {
     const auto holder = about.find(kind);
     if (holder == about.end()) continue;
     const std::string name = holder->at("name");
     const std::string uid = holder->at("uid");
     const std::string kind_text = kind;
-    const auto object = env.reader.find("", kind_text + "s", kind_text == "node" ? "" : ns, name);
+    const auto object = reader.find("", kind_text + "s", kind_text == "node" ? "" : ns, name);
     if (!object || object->at("metadata").value("uid", "") != uid) return false;
     if (kind_text == "secret") continue;
     user.extra["authentication.kubernetes.io/" + kind_text + "-name"] = {name};
@@ -60,14 +60,14 @@ bool add_holders(const Env& env, const Json& about, const std::string& ns, UserI
 
 }  // namespace
 
-std::string make_account_token(const Env& env, const AccountToken& account, const Json& holders, WallTime issued,
-                               WallTime expires) {
+std::string make_account_token(const TokenIssuer& issuer, const AccountToken& account, const Json& holders,
+                               WallTime issued, WallTime expires) {
   const Json header = {{"alg", "HS256"}, {"typ", "JWT"}};
   Json claims = {
       {"iss", "https://kubernetes.default.svc"},
       {"sub", "system:serviceaccount:" + account.namespace_ + ":" + account.name},
       {"aud", {"https://kubernetes.default.svc"}},
-      {"jti", env.random.uuid()},
+      {"jti", issuer.random.uuid()},
       {"iat", unix_seconds(issued)},
       {"nbf", unix_seconds(issued)},
       {"exp", unix_seconds(expires)},
@@ -75,12 +75,12 @@ std::string make_account_token(const Env& env, const AccountToken& account, cons
        {{"namespace", account.namespace_}, {"serviceaccount", {{"name", account.name}, {"uid", account.uid}}}}}};
   for (const auto& [kind, holder] : holders.items()) claims["kubernetes.io"][kind] = holder;
   const std::string text = base64url(header.dump()) + "." + base64url(claims.dump());
-  return text + "." + base64url(sign(env.token_key, text));
+  return text + "." + base64url(sign(issuer.key, text));
 }
 
-std::optional<UserInfo> user_of_token(const Env& env, std::string_view token) {
+std::optional<UserInfo> user_of_token(const TokenIssuer& issuer, std::string_view token) {
   if (token.empty()) return std::nullopt;
-  for (const auto& [configured, user] : env.options.tokens) {
+  for (const auto& [configured, user] : issuer.configured) {
     if (configured.size() == token.size() && CRYPTO_memcmp(configured.data(), token.data(), token.size()) == 0)
       return user;
   }
@@ -88,27 +88,27 @@ std::optional<UserInfo> user_of_token(const Env& env, std::string_view token) {
   if (dot == std::string_view::npos) return std::nullopt;
   std::string mac;
   if (!from_base64url(token.substr(dot + 1), mac)) return std::nullopt;
-  const std::string expected = sign(env.token_key, token.substr(0, dot));
+  const std::string expected = sign(issuer.key, token.substr(0, dot));
   if (mac.size() != expected.size() || CRYPTO_memcmp(mac.data(), expected.data(), mac.size()) != 0) return std::nullopt;
   // Signed by this server, so the rest has the shape that make_account_token() writes.
   std::string text;
   const size_t first = token.find('.');
   if (!from_base64url(token.substr(first + 1, dot - first - 1), text)) return std::nullopt;
   const Json claims = Json::parse(text, nullptr, false);
-  if (!claims.is_object() || claims.value("exp", int64_t{0}) <= unix_seconds(env.reactor.clock().wall_now())) {
+  if (!claims.is_object() || claims.value("exp", int64_t{0}) <= unix_seconds(issuer.clock.wall_now())) {
     return std::nullopt;
   }
   const Json& about = claims.at("kubernetes.io");
   const std::string ns = about.at("namespace");
   const std::string name = about.at("serviceaccount").at("name");
   const std::string uid = about.at("serviceaccount").at("uid");
-  const auto account = env.reader.find("", "serviceaccounts", ns, name);
+  const auto account = issuer.reader.find("", "serviceaccounts", ns, name);
   if (!account || account->at("metadata").value("uid", "") != uid) return std::nullopt;
   UserInfo user{"system:serviceaccount:" + ns + ":" + name,
                 uid,
                 {"system:serviceaccounts", "system:serviceaccounts:" + ns, "system:authenticated"},
                 {}};
-  if (!add_holders(env, about, ns, user)) return std::nullopt;
+  if (!add_holders(issuer.reader, about, ns, user)) return std::nullopt;
   return user;
 }
 

@@ -14,6 +14,13 @@
 
 namespace dra::apiserver {
 
+// What a document is decoded as.
+struct BodyKind {
+  GroupVersion gv;
+  std::string kind;
+  const ObjectType* schema = nullptr;
+};
+
 struct DecodeReport {
   std::vector<std::string> unknown;  // paths of unknown fields, dropped from the document
   std::string error;                 // the first mismatch, in the words of Go's decoder; empty if all fits

@@ -5,7 +5,6 @@
 
 #include "pkg/apiserver/codec/go_time.h"
 #include "pkg/apiserver/model/json_text.h"
-#include "pkg/apiserver/rest/body.h"
 #include "pkg/base/protobuf_wire.h"
 #include "pkg/base/strings.h"
 #include "pkg/base/timestamp.h"

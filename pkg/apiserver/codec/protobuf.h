@@ -7,12 +7,11 @@
 #include <string_view>
 
 #include "pkg/api/decode_protobuf.h"
+#include "pkg/apiserver/codec/codec.h"
 #include "pkg/apiserver/model/json.h"
 #include "pkg/apiserver/model/status.h"
 
 namespace dra::apiserver {
-
-struct BodyKind;
 
 using api::kProtobufMagic;  // the prefix of every protobuf body
 

@@ -1,11 +1,25 @@
-// What a user wants to do, and whether they may: the terms of authorization. Plain values.
+// Users, what they want to do, and whether they may: the terms of authorization. Plain values.
 #pragma once
 
+#include <map>
 #include <string>
+#include <vector>
 
 #include "pkg/apiserver/model/status.h"
 
 namespace dra::apiserver {
+
+struct UserInfo {
+  std::string name;
+  std::string uid;
+  std::vector<std::string> groups;
+  std::map<std::string, std::vector<std::string>> extra;
+};
+
+enum class AuthorizationMode {
+  kRbac,         // roles and bindings of rbac.authorization.k8s.io/v1 decide
+  kAlwaysAllow,  // everybody may do everything
+};
 
 struct AccessAttributes {
   std::string verb;

@@ -8,6 +8,16 @@
 
 namespace dra::apiserver {
 
+std::string table_of(const KindInfo& info) {
+  return info.group + "/" + info.plural;
+}
+
+std::string key_of(const KindInfo& info, const Json& object) {
+  const Json& meta = object.at("metadata");
+  std::string name = meta.value("name", "");
+  return info.namespaced ? meta.value("namespace", "") + "/" + name : name;
+}
+
 const ServedVersion* KindInfo::find_version(const GroupVersion& gv) const {
   for (const auto& v : served) {
     if (v.gv == gv) return &v;

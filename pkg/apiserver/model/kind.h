@@ -87,6 +87,10 @@ struct KindInfo {
   const ServedVersion* find_version(const GroupVersion& gv) const;
 };
 
+// Where a store keeps objects of this kind: "resource.k8s.io/resourceclaims", and "namespace/name" or "name" there.
+std::string table_of(const KindInfo& info);
+std::string key_of(const KindInfo& info, const Json& object);
+
 // Read access to the rest of the store, for checks across objects. `namespace_` is empty for cluster kinds. The
 // documents are in the kind's hub version; nullptr if absent.
 class ObjectReader {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "pkg/apiserver/kinds/resource/parts.h"
 #include "pkg/apiserver/model/schema.h"
 #include "pkg/base/strings.h"
 

@@ -6,6 +6,7 @@
 // Pure; safe from any thread.
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <string>
 #include <string_view>
@@ -15,6 +16,9 @@
 #include "pkg/apiserver/model/schema.h"
 
 namespace dra::apiserver {
+
+// Bytes of one such field that upstream accepts (k8s.io/api/resource/v1, OpaqueParametersMaxLength).
+inline constexpr size_t kMaxOpaqueBytes = 10 * 1024;
 
 // By JSON pointer ("/spec/config/0/opaque/parameters"). A field whose text equals the server's print is absent.
 using RawTexts = std::map<std::string, std::string>;

@@ -5,7 +5,6 @@
 #include <tuple>
 
 #include "pkg/apiserver/codec/codec.h"
-#include "pkg/apiserver/rest/write.h"
 
 namespace dra::apiserver {
 
@@ -27,15 +26,6 @@ bool well_formed(const Json& managed) {
 }
 
 }  // namespace
-
-ManagerTag manager_tag(const Env& env, const Call& call) {
-  ManagerTag tag;
-  tag.manager = call.manager();
-  tag.subresource = call.path.subresource;
-  tag.api_version = call.gv().text();
-  tag.time = format_rfc3339(env.reactor.clock().wall_now());
-  return tag;
-}
 
 std::vector<ManagedEntry> read_managers(const Json& meta) {
   std::vector<ManagedEntry> out;

@@ -11,12 +11,7 @@ enum class FieldValidation { kIgnore, kWarn, kStrict };
 // Checks dryRun, fieldManager and fieldValidation (422 of CreateOptions, UpdateOptions or PatchOptions).
 StatusOr<void> check_write_options(const Call& call, std::string_view options_kind);
 
-// Decodes the body as the call's kind (`kind_name` and schema may be another kind's: Binding, Eviction, Scale).
-struct BodyKind {
-  GroupVersion gv;
-  std::string kind;
-  const ObjectType* schema = nullptr;
-};
+// Decodes the body as this kind, which need not be the call's (Binding, Eviction, Scale).
 StatusOr<Json> decode_body(Call& call, const BodyKind& expected);
 
 // Checks types and unknown fields of a document that did not come as a body (a patched object).

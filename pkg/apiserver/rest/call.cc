@@ -2,8 +2,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "pkg/apiserver/auth/guard.h"
 #include "pkg/apiserver/codec/protobuf_answer.h"
+#include "pkg/apiserver/model/guard.h"
 #include "pkg/apiserver/model/json_text.h"
 #include "pkg/apiserver/model/printable.h"
 #include "pkg/apiserver/rest/large_requests.h"
@@ -61,16 +61,6 @@ void send_json(Call& call, int code, std::string text) {
   }
   r.body = std::move(text);
   call.responder->send(std::move(r));
-}
-
-std::string table_of(const KindInfo& info) {
-  return info.group + "/" + info.plural;
-}
-
-std::string key_of(const KindInfo& info, const Json& object) {
-  const Json& meta = object.at("metadata");
-  std::string name = meta.value("name", "");
-  return info.namespaced ? meta.value("namespace", "") + "/" + name : name;
 }
 
 std::string Call::table() const {

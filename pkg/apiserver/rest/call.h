@@ -7,13 +7,16 @@
 #include <string_view>
 #include <vector>
 
+#include "pkg/apiserver/auth/tokens.h"
 #include "pkg/apiserver/model/json.h"
 #include "pkg/apiserver/model/kind.h"
+#include "pkg/apiserver/options.h"
 #include "pkg/apiserver/patch/managed_fields.h"
 #include "pkg/apiserver/rest/negotiate.h"
 #include "pkg/apiserver/rest/request.h"
-#include "pkg/apiserver/server.h"
 #include "pkg/apiserver/store/store.h"
+#include "pkg/http/message.h"
+#include "pkg/reactor/reactor.h"
 
 namespace dra::apiserver {
 
@@ -32,7 +35,7 @@ struct Env {
   WatchHub& watches;
   Authorizer& authorizer;
   LargeRequests& large_requests;
-  std::string token_key;  // signs service account tokens
+  TokenIssuer tokens;
 };
 
 struct Call {
@@ -59,9 +62,6 @@ struct Call {
   std::string manager() const;
 };
 using CallPtr = std::shared_ptr<Call>;
-
-std::string table_of(const KindInfo& info);
-std::string key_of(const KindInfo& info, const Json& object);
 
 // Answers. At most one of these is called for a call.
 void send_status(Call& call, const Status& status);

@@ -3,7 +3,7 @@
 #include <deque>
 #include <map>
 
-#include "pkg/apiserver/auth/guard.h"
+#include "pkg/apiserver/model/guard.h"
 
 namespace dra::apiserver {
 

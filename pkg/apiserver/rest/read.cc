@@ -2,7 +2,7 @@
 #include <charconv>
 #include <nlohmann/json.hpp>
 
-#include "pkg/apiserver/auth/guard.h"
+#include "pkg/apiserver/model/guard.h"
 #include "pkg/apiserver/rest/call.h"
 #include "pkg/apiserver/rest/list.h"
 #include "pkg/apiserver/rest/watch.h"

@@ -3,13 +3,13 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "pkg/apiserver/kinds/review/reviews.h"
 #include "pkg/apiserver/model/metadata.h"
-#include "pkg/apiserver/patch/patch.h"
 #include "pkg/apiserver/rest/body.h"
 #include "pkg/apiserver/rest/delete.h"
 #include "pkg/apiserver/rest/discovery.h"
+#include "pkg/apiserver/rest/patch_body.h"
 #include "pkg/apiserver/rest/pod_log.h"
+#include "pkg/apiserver/rest/reviews.h"
 #include "pkg/apiserver/rest/write.h"
 #include "pkg/base/strings.h"
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "pkg/apiserver/auth/guard.h"
 #include "pkg/apiserver/codec/codec.h"
 #include "pkg/apiserver/codec/protobuf_answer.h"
+#include "pkg/apiserver/model/guard.h"
 #include "pkg/apiserver/model/json_text.h"
 
 namespace dra::apiserver {

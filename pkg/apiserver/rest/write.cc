@@ -5,17 +5,26 @@
 #include <nlohmann/json.hpp>
 #include <unordered_set>
 
-#include "pkg/apiserver/auth/auth.h"
 #include "pkg/apiserver/auth/authorizer.h"
 #include "pkg/apiserver/codec/codec.h"
 #include "pkg/apiserver/kinds/quota/quota.h"
 #include "pkg/apiserver/model/metadata.h"
-#include "pkg/apiserver/patch/patch.h"
+#include "pkg/apiserver/rest/auth.h"
 #include "pkg/apiserver/rest/body.h"
+#include "pkg/apiserver/rest/patch_body.h"
 #include "pkg/apiserver/rest/stored_size.h"
 #include "pkg/base/strings.h"
 
 namespace dra::apiserver {
+
+ManagerTag manager_tag(const Env& env, const Call& call) {
+  ManagerTag tag;
+  tag.manager = call.manager();
+  tag.subresource = call.path.subresource;
+  tag.api_version = call.gv().text();
+  tag.time = format_rfc3339(env.reactor.clock().wall_now());
+  return tag;
+}
 
 namespace {
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "pkg/apiserver/auth/guard.h"
+#include "pkg/apiserver/model/guard.h"
 #include "pkg/apiserver/model/json_text.h"
 #include "pkg/base/check.h"
 

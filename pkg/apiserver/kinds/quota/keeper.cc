@@ -16,23 +16,27 @@ const char* const kQuotaTable = "resourcequotas";
 }  // namespace
 
 struct QuotaKeeper::State {
-  Env env;
+  Reactor& reactor;
+  Store& store;
+  const ObjectReader& reader;
+  const KindRegistry& kinds;
   std::map<std::string, uint64_t> listeners;  // by table
   std::set<std::string> dirty;                // namespaces
   Handle due;
 
-  explicit State(const Env& env_in) : env(env_in) {
-    for (const auto& kind : env.kinds.kinds()) {
+  State(Reactor& reactor_in, Store& store_in, const ObjectReader& reader_in, const KindRegistry& kinds_in)
+      : reactor(reactor_in), store(store_in), reader(reader_in), kinds(kinds_in) {
+    for (const auto& kind : kinds.kinds()) {
       if (!kind->info().namespaced) continue;
       const std::string table = table_of(kind->info());
       const bool quotas = kind->info().group.empty() && kind->info().plural == kQuotaTable;
-      listeners[table] = env.store.listen(table, [this, quotas](const ChangePtr& change) { note(*change, quotas); });
+      listeners[table] = store.listen(table, [this, quotas](const ChangePtr& change) { note(*change, quotas); });
       if (!quotas) continue;
-      for (const auto& [key, object] : env.store.objects(table)) mark(key.substr(0, key.find('/')));
+      for (const auto& [key, object] : store.objects(table)) mark(key.substr(0, key.find('/')));
     }
   }
   ~State() {
-    for (const auto& [table, id] : listeners) env.store.unlisten(table, id);
+    for (const auto& [table, id] : listeners) store.unlisten(table, id);
   }
 
   void note(const Change& change, bool quotas) {
@@ -42,33 +46,34 @@ struct QuotaKeeper::State {
 
   bool has_quotas(const std::string& ns) const {
     bool found = false;
-    env.reader.for_each("", kQuotaTable, ns, [&](const Json&) { found = true; });
+    reader.for_each("", kQuotaTable, ns, [&](const Json&) { found = true; });
     return found;
   }
 
   void mark(const std::string& ns) {
     dirty.insert(ns);
-    if (dirty.size() == 1) due = env.reactor.after(kQuotaDelay, [this] { count(); });
+    if (dirty.size() == 1) due = reactor.after(kQuotaDelay, [this] { count(); });
   }
 
   void count() {
     const std::set<std::string> namespaces = std::exchange(dirty, {});
     std::vector<std::pair<std::string, Json>> changed;
     for (const std::string& ns : namespaces) {
-      env.reader.for_each("", kQuotaTable, ns, [&](const Json& quota) {
-        Json status = quota_status(env.reader, env.kinds, quota);
+      reader.for_each("", kQuotaTable, ns, [&](const Json& quota) {
+        Json status = quota_status(reader, kinds, quota);
         if (semantic_equal(status, member(quota, "status"))) return;
         Json object = quota;
         object["status"] = std::move(status);
         changed.emplace_back(ns + "/" + text_of(member(quota, "metadata"), "name"), std::move(object));
       });
     }
-    const std::string table = table_of(env.kinds.find({"", "v1"}, kQuotaTable)->info());
-    for (auto& [key, object] : changed) env.store.put(table, key, std::move(object));
+    const std::string table = table_of(kinds.find({"", "v1"}, kQuotaTable)->info());
+    for (auto& [key, object] : changed) store.put(table, key, std::move(object));
   }
 };
 
-QuotaKeeper::QuotaKeeper(const Env& env) : state_(std::make_unique<State>(env)) {}
+QuotaKeeper::QuotaKeeper(Reactor& reactor, Store& store, const ObjectReader& reader, const KindRegistry& kinds)
+    : state_(std::make_unique<State>(reactor, store, reader, kinds)) {}
 QuotaKeeper::~QuotaKeeper() = default;
 
 }  // namespace dra::apiserver

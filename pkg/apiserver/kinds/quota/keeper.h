@@ -6,14 +6,16 @@
 
 #include <memory>
 
-#include "pkg/apiserver/rest/call.h"
+#include "pkg/apiserver/model/kind.h"
+#include "pkg/apiserver/store/store.h"
+#include "pkg/reactor/reactor.h"
 
 namespace dra::apiserver {
 
 class QuotaKeeper {
  public:
-  // All of `env` must outlive it.
-  explicit QuotaKeeper(const Env& env);
+  // All of them must outlive it.
+  QuotaKeeper(Reactor& reactor, Store& store, const ObjectReader& reader, const KindRegistry& kinds);
   ~QuotaKeeper();
   QuotaKeeper(const QuotaKeeper&) = delete;
   QuotaKeeper& operator=(const QuotaKeeper&) = delete;

@@ -8,6 +8,7 @@
 
 #include "pkg/apiserver/kinds/resource/claim_spec.h"
 #include "pkg/apiserver/kinds/resource/parts.h"
+#include "pkg/apiserver/model/raw_text.h"
 #include "pkg/apiserver/validation/content.h"
 #include "pkg/apiserver/validation/go_render.h"
 #include "pkg/apiserver/validation/json_read.h"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "pkg/apiserver/model/raw_text.h"
 #include "pkg/apiserver/validation/content.h"
 #include "pkg/apiserver/validation/json_read.h"
 #include "pkg/base/strings.h"

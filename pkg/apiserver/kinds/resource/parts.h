@@ -25,7 +25,6 @@ inline constexpr size_t kMaxBindingConditions = 4;
 inline constexpr size_t kMaxDriverName = 63;
 inline constexpr size_t kMaxPoolName = 253;
 inline constexpr size_t kMaxIdentifier = 32;
-inline constexpr size_t kMaxOpaqueBytes = 10 * 1024;
 inline constexpr size_t kMaxExpressionLength = 10 * 1024;
 inline constexpr size_t kNoLimit = static_cast<size_t>(-1);
 

@@ -1,4 +1,4 @@
-#include "pkg/apiserver/kinds/review/reviews.h"
+#include "pkg/apiserver/rest/reviews.h"
 
 #include <openssl/evp.h>
 #include <openssl/hmac.h>
@@ -113,7 +113,7 @@ void review_rules(const Env& env, const Call& call, Json& review) {
 StatusOr<void> review_token(const Env& env, Json& review) {
   const std::string token = text_member(review.value("spec", Json::object()), "token");
   if (token.empty()) return fail_status(bad_request("token is required for TokenReview in authentication"));
-  auto user = user_of_token(env, token);
+  auto user = user_of_token(env.tokens, token);
   if (!user) {
     review["status"] = {{"user", Json::object()}, {"error", "invalid bearer token"}};
     return {};
@@ -205,9 +205,9 @@ void create_token(const Env& env, const CallPtr& call) {
                      {"uid", meta.value("uid", "")},
                      {"creationTimestamp", format_rfc3339(now)}};
   out["spec"] = {{"audiences", {kAudience}}, {"expirationSeconds", seconds}, {"boundObjectRef", bound}};
-  out["status"] = {
-      {"token", make_account_token(env, {call->path.namespace_, name, meta.value("uid", "")}, *holders, now, end)},
-      {"expirationTimestamp", format_rfc3339(end)}};
+  out["status"] = {{"token", make_account_token(env.tokens, {call->path.namespace_, name, meta.value("uid", "")},
+                                                *holders, now, end)},
+                   {"expirationTimestamp", format_rfc3339(end)}};
   send_document(*call, 201, out);
 }
 

@@ -1,4 +1,4 @@
-#include "pkg/apiserver/auth/auth.h"
+#include "pkg/apiserver/rest/auth.h"
 
 #include <algorithm>
 
@@ -98,7 +98,7 @@ bool has_bearer(std::string_view header) {
 StatusOr<void> authenticate(const Env& env, Call& call) {
   const std::string_view header = call.request.headers.get("Authorization");
   if (has_bearer(header)) {
-    auto user = user_of_token(env, trim(header.substr(7)));
+    auto user = user_of_token(env.tokens, trim(header.substr(7)));
     if (!user) return fail_status(unauthorized());
     call.user = std::move(*user);
     if (!in_group(call.user, "system:authenticated")) call.user.groups.emplace_back("system:authenticated");

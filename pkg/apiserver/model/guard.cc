@@ -1,4 +1,4 @@
-#include "pkg/apiserver/auth/guard.h"
+#include "pkg/apiserver/model/guard.h"
 
 #include <exception>
 

@@ -1,9 +1,10 @@
-#include "pkg/apiserver/patch/patch.h"
+#include "pkg/apiserver/rest/patch_body.h"
 
 #include <nlohmann/json.hpp>
 
 #include "pkg/apiserver/model/json_text.h"
-#include "pkg/apiserver/patch/apply.h"
+#include "pkg/apiserver/patch/patch.h"
+#include "pkg/apiserver/rest/apply.h"
 #include "pkg/apiserver/rest/body.h"
 #include "pkg/base/strings.h"
 #include "pkg/yaml/yaml.h"
@@ -18,25 +19,6 @@ Status strict_patch_failure(const std::string& rendered, const std::string& why)
   FieldErrors errors{invalid_raw(FieldPath("patch"), rendered, why)};
   return invalid_status({"", ""}, "", errors);
 }
-
-}  // namespace
-
-void apply_merge_patch(Json& target, const Json& patch) {
-  if (!patch.is_object()) {
-    target = patch;
-    return;
-  }
-  if (!target.is_object()) target = Json::object();
-  for (const auto& [key, value] : patch.items()) {
-    if (value.is_null()) {
-      target.erase(key);
-    } else {
-      apply_merge_patch(target[key], value);
-    }
-  }
-}
-
-namespace {
 
 // The message of Go's decoder if a JSON patch is not a list of operations; empty if it is.
 std::string wrong_operations(const Json& document) {

@@ -1,5 +1,5 @@
 // Server-side apply (apimachinery/pkg/util/managedfields), on documents in the hub version.
-#include "pkg/apiserver/patch/apply.h"
+#include "pkg/apiserver/rest/apply.h"
 
 #include <algorithm>
 #include <map>
