@@ -3,7 +3,7 @@
 
 #include <nlohmann/json_fwd.hpp>
 
-#include "pkg/cel/device.h"
+#include "pkg/cel/device/device.h"
 
 namespace dra::conformance {
 

@@ -1,12 +1,12 @@
 #include "pkg/cel/cel.h"
 
 #include "pkg/base/utf8.h"
-#include "pkg/cel/checker.h"
-#include "pkg/cel/cost_estimate.h"
-#include "pkg/cel/environment.h"
-#include "pkg/cel/lower.h"
-#include "pkg/cel/parser.h"
-#include "pkg/cel/program_rep.h"
+#include "pkg/cel/check/checker.h"
+#include "pkg/cel/check/cost_estimate.h"
+#include "pkg/cel/check/environment_rep.h"
+#include "pkg/cel/eval/lower.h"
+#include "pkg/cel/eval/program_rep.h"
+#include "pkg/cel/syntax/parser.h"
 
 namespace dra::cel {
 namespace {

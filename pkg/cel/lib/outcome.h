@@ -8,7 +8,7 @@
 #include <tl/expected.hpp>
 #include <utility>
 
-#include "pkg/cel/errors.h"
+#include "pkg/cel/lib/errors.h"
 
 namespace dra::cel::lib {
 

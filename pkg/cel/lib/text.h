@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-#include "pkg/cel/arena.h"
+#include "pkg/cel/lib/arena.h"
 #include "pkg/cel/lib/outcome.h"
 
 namespace dra::cel::lib {
