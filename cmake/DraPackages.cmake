@@ -41,12 +41,18 @@ add_custom_target(benches)
 
 # dra_package(NAME [DEPS packages...] [LIBS libraries...] [TEST_DEPS packages...] [HOT] [OPTIMISED_TOO])
 #
-# Builds library dra_NAME from all .cc files in this folder and below, except *_test.cc, *_fuzz.cc and *_bench.cc, and from *_test.cc files,
+# Builds library dra_NAME from all .cc files in this folder and below (but folders that are packages of their own), except *_test.cc, *_fuzz.cc and *_bench.cc, and from *_test.cc files,
 # if any, one test program NAME_test that ctest runs. DEPS are packages by name, LIBS are targets of other projects. HOT: tests search in this
 # package for long, so that sanitizer builds optimise it; the others take a quarter of the time to compile. OPTIMISED_TOO: see dra_test.
 function(dra_package name)
   cmake_parse_arguments(ARG "HOT;OPTIMISED_TOO" "" "DEPS;LIBS;TEST_DEPS;TEST_LIBS" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*.cc")
+  file(GLOB_RECURSE inner CONFIGURE_DEPENDS "${CMAKE_CURRENT_SOURCE_DIR}/*/CMakeLists.txt")
+  foreach(description IN LISTS inner)  # a folder that is a package of its own
+    get_filename_component(folder "${description}" DIRECTORY)
+    list(FILTER sources EXCLUDE REGEX "^${folder}/")
+    add_subdirectory("${folder}")
+  endforeach()
   set(tests ${sources})
   list(FILTER tests INCLUDE REGEX "_test\\.cc$")
   list(FILTER sources EXCLUDE REGEX "(_test|_fuzz|_bench)\\.cc$")

@@ -5,7 +5,7 @@
 // Each round decides again; masks and counts of the allocator are kept, as in the manager. Measures CPU time.
 #include <benchmark/benchmark.h>
 
-#include "pkg/gang/cpu_nodes.h"
+#include "pkg/gang/testing/cpu_nodes.h"
 
 namespace dra::gang {
 namespace {

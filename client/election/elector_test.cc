@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "client/testing/fake_server.h"
-#include "client/transport/fault.h"
+#include "client/testing/fault.h"
 #include "pkg/base/random.h"
 #include "pkg/reactor/sim_reactor.h"
 

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "client/transport/fault.h"
+#include "client/testing/fault.h"
 #include "client/transport/in_process.h"
 #include "pkg/reactor/sim_reactor.h"
 

@@ -7,7 +7,7 @@
 
 #include "client/informer/informer.h"
 #include "client/testing/fake_server.h"
-#include "client/transport/fault.h"
+#include "client/testing/fault.h"
 #include "pkg/reactor/sim_reactor.h"
 
 namespace dra::client::writer_test {

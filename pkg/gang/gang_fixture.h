@@ -6,8 +6,8 @@
 #include <set>
 
 #include "pkg/base/clock.h"
-#include "pkg/gang/cpu_nodes.h"
 #include "pkg/gang/gang.h"
+#include "pkg/gang/testing/cpu_nodes.h"
 
 namespace dra::gang::gang_test {
 

@@ -7,7 +7,7 @@
 
 #include "pkg/api/selectors.h"
 #include "pkg/base/random.h"
-#include "pkg/gang/cpu_nodes.h"
+#include "pkg/gang/testing/cpu_nodes.h"
 #include "test/allocharness/contest.h"
 #include "test/oracle/groups.h"
 

@@ -13,7 +13,7 @@
 
 #include "client/election/elector.h"
 #include "client/rest/rest_client.h"
-#include "client/transport/fault.h"
+#include "client/testing/fault.h"
 #include "pkg/base/random.h"
 #include "pkg/manager/manager.h"
 #include "pkg/metrics/metrics.h"

@@ -1,4 +1,4 @@
-#include "client/transport/fault.h"
+#include "client/testing/fault.h"
 
 #include <deque>
 #include <map>
