@@ -91,6 +91,7 @@ class AllocationReconciler : public reconcile::Reconciler {
   void on_capacity_released(const reconcile::View& view, reconcile::EnqueueRequests& out) const override;
   void on_write_given_up(const reconcile::View& view, const reconcile::Write& write,
                          reconcile::EnqueueRequests& out) const override;
+  std::vector<reconcile::Key> wait_with(const reconcile::View& view, const reconcile::Key& key) const override;
   std::optional<reconcile::Write> show_outage(const reconcile::View& view, const reconcile::Key& key,
                                               const std::string& sentence) const override;
   void on_node(const reconcile::View& view, const api::Node* before, const api::Node* after,

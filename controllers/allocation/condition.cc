@@ -62,6 +62,8 @@ std::string without_numbers(std::string_view text) {
 Duration PodReconcile::pause_of_condition(const api::Condition* known, const std::string& kind, Fit fit) {
   const std::string& uid = pod_.metadata.uid;
   const std::optional<View::Noted> written = view_.note(uid, kWrittenNote);
+  // That a claim is missing is news once in 10 s at most (ordinary_absence()).
+  if (state_.missing && !state_.ordinary_wait && (!written || written->text != kind_digest(kind))) return {};
   if (known == nullptr) {
     // Written before, and taken away by others or not seen yet.
     if (comes_at_once(fit)) return written ? kConditionPause - written->age : Duration::zero();
@@ -122,6 +124,19 @@ void PodReconcile::write_condition_of_pod(const std::string& status, const std::
   effects.emplace_back(write_condition(view_, pod_, condition, "show-waiting"));
   effects.emplace_back(Note{pod_.metadata.uid, std::string(kWrittenNote), kind_digest(kind)});
   effects.emplace_back(Note{pod_.metadata.uid, std::string(kWrongNote), ""});
+}
+
+std::vector<Key> AllocationReconciler::wait_with(const View& view, const Key& key) const {
+  std::vector<Key> keys;
+  const api::Pod* pod = key.kind == Kind::kPod ? view.pod(key.object) : nullptr;
+  const std::optional<GroupRef> group = pod ? group_of(*pod) : std::nullopt;
+  if (!group || is_too_large(view, group->key()) || membership_of(view, *pod).state != Membership::State::kMember ||
+      leaders_.leader_of(view, group->key(), nullptr, options_) != pod)
+    return keys;
+  for (const api::Pod* other : view.pods_of_group(group->key()))
+    if (other != pod && !condition_type(role_of(*other, options_)).empty())
+      keys.push_back(pod_key(other->metadata.key()));
+  return keys;
 }
 
 std::optional<Write> AllocationReconciler::show_outage(const View& view, const Key& key,

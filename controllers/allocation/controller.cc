@@ -60,7 +60,7 @@ const reconcile::Controller& describe() {
       .flags = {{kRecreateFlag, "off",
                  "on: in namespaces with the label dra-controller-manager/recreate-pinned-pods=true, evict pods that "
                  "kube-scheduler has not placed on the node of their devices for 10 minutes: 3 pods of an owner at a "
-                 "time, the next when those made in their place run; off: leave them"}},
+                 "time, the next when those made in their place run; off: leave them. true and false mean on and off"}},
       // An unreadable claim may hold any device, an unreadable slice any counter; an unreadable rule may taint any.
       .must_read_all_of = {reconcile::Kind::kClaim, reconcile::Kind::kSlice, reconcile::Kind::kTaintRule},
       .runs = nullptr,

@@ -45,6 +45,22 @@ class GroupTest : public AllocationTest {
   }
 };
 
+// One member is reconciled for all: what its requests wait for, the others wait for.
+TEST_F(GroupTest, TheOthersWaitWithTheMemberThatIsReconciledForAll) {
+  put_members("abc", "3");
+  view.put(make_pod("alone", {}));
+  api::Pod gone = member("d", "3");
+  gone.phase = "Failed";
+  view.put(gone);
+  const AllocationReconciler reconciler(options, inventory, allocator, nodes);
+  const std::vector<Key> with = reconciler.wait_with(view, pod_key("default/a"));
+  ASSERT_EQ(with.size(), 2u);
+  EXPECT_EQ(std::set<std::string>({with[0].object, with[1].object}), std::set<std::string>({"default/b", "default/c"}));
+  EXPECT_TRUE(reconciler.wait_with(view, pod_key("default/b")).empty());
+  EXPECT_TRUE(reconciler.wait_with(view, pod_key("default/alone")).empty());
+  EXPECT_TRUE(reconciler.wait_with(view, pod_key("default/nobody")).empty());
+}
+
 TEST_F(GroupTest, OnePassDecidesAll) {
   put_members("abc", "3");
   EXPECT_EQ(pass("a"), "allocate ca, allocate cb, allocate cc");

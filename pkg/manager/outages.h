@@ -14,8 +14,9 @@
 // and at most once a minute.
 //
 // Users look at their pods: once an outage at which the server answers has lasted for kLongWait, each item that waits
-// for it is notified once, kNotifiedPerSecond at most, round-robin by namespace; items that come later too. What the
-// server cannot accept at all is not notified: whoever wrote it is told of each refusal.
+// for it is notified once, kNotifiedPerSecond at most, round-robin by namespace; items that come later too, and those
+// that wait for another one's try (the members of a group, for the member that is reconciled for all). What the server
+// cannot accept at all is not notified: whoever wrote it is told of each refusal.
 //
 // Belongs to the reactor's thread. Bounded: an item waits once; beyond 256 causes all others count as one.
 #pragma once
@@ -75,10 +76,16 @@ class Outages {
   void failed(const std::string& item, const Failure& failure, std::function<void()> retry);
   // The item ended a try, or anything else, without a failure.
   void passed(const std::string& item);
-  // Called for each item that waits for long, with the last failure in its namespace and how long the outage has
-  // lasted.
-  using Notify = std::function<void(const std::string& item, const Failure& failure, Duration lasted)>;
-  void notify_waiting(Notify notify) { notify_ = std::move(notify); }
+  // Called for each item that waits for long, with the item whose try it waits for (mostly itself), the last failure in
+  // its namespace and how long the outage has lasted.
+  using Notify = std::function<void(const std::string& item, const std::string& waits_for, const Failure& failure,
+                                    Duration lasted)>;
+  // The items, of the same namespace, that wait for this one's try; asked at each failure.
+  using Companions = std::function<std::vector<std::string>(const std::string& item)>;
+  void notify_waiting(Notify notify, Companions companions) {
+    notify_ = std::move(notify);
+    companions_ = std::move(companions);
+  }
   // Ends every wait; returns the retries that waited.
   std::vector<std::function<void()>> drain();
 
@@ -89,6 +96,9 @@ class Outages {
   struct Waiting {
     std::string item;
     std::function<void()> retry;
+  };
+  struct ToNotify {
+    std::string item, waits_for;
   };
   struct Outage {
     Failure first;
@@ -104,10 +114,10 @@ class Outages {
     Duration pause{};  // the server's Retry-After
     Handle timer;
     bool armed = false;
-    bool lasting = false;                                      // the delay has reached its maximum
-    std::map<std::string, std::deque<std::string>> to_notify;  // items, by namespace
-    std::map<std::string, Failure> last;                       // by namespace
-    std::unordered_set<std::string> noted;                     // items that were or are in to_notify
+    bool lasting = false;                                   // the delay has reached its maximum
+    std::map<std::string, std::deque<ToNotify>> to_notify;  // by namespace
+    std::map<std::string, Failure> last;                    // by namespace
+    std::unordered_set<std::string> noted;                  // items that were or are in to_notify
   };
 
   void leave(const std::string& item);
@@ -130,6 +140,7 @@ class Outages {
   std::unordered_map<std::string, std::string> cause_of_;  // by item, waiting or on trial
   std::map<std::string, MonoTime> reported_at_;
   Notify notify_;
+  Companions companions_;
   Handle notify_timer_;
   bool notify_armed_ = false;
   std::string notified_namespace_;  // of the item notified last

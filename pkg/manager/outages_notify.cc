@@ -24,8 +24,13 @@ void Outages::note_for_notify(const std::string& cause, const std::string& item,
   Outage& outage = outages_.at(cause);
   const std::string& ns = failure.object.ns;
   outage.last.insert_or_assign(ns, failure);
-  if (outage.noted.size() >= kMostNotified || !outage.noted.insert(item).second) return;
-  outage.to_notify[ns].push_back(item);
+  const auto note = [&](const std::string& one) {
+    if (outage.noted.size() < kMostNotified && outage.noted.insert(one).second)
+      outage.to_notify[ns].push_back({one, item});
+  };
+  note(item);
+  if (companions_)
+    for (const std::string& one : companions_(item)) note(one);
   arm_notify();
 }
 
@@ -48,7 +53,7 @@ void Outages::notify_one() {
     // The next namespace after the last one, in whichever outage.
     Outage* chosen = nullptr;
     const std::string* cause = nullptr;
-    std::map<std::string, std::deque<std::string>>::iterator line;
+    std::map<std::string, std::deque<ToNotify>>::iterator line;
     const auto is_later = [&](const std::string& a, const std::string& b) {
       const bool a_again = a <= notified_namespace_, b_again = b <= notified_namespace_;
       return a_again != b_again ? a_again : a > b;
@@ -62,16 +67,16 @@ void Outages::notify_one() {
     }
     if (chosen == nullptr) break;
     notified_namespace_ = line->first;
-    const std::string item = std::move(line->second.front());
+    const auto [item, waits_for] = std::move(line->second.front());
     line->second.pop_front();
     if (line->second.empty()) chosen->to_notify.erase(line);
-    const auto waits = cause_of_.find(item);
+    const auto waits = cause_of_.find(waits_for);
     if (waits == cause_of_.end() || waits->second != *cause) {
       chosen->noted.erase(item);  // it went through meanwhile
       continue;
     }
     notified_at_ = now;
-    notify_(item, chosen->last.at(notified_namespace_), now - chosen->since);
+    notify_(item, waits_for, chosen->last.at(notified_namespace_), now - chosen->since);
     break;
   }
   arm_notify();

@@ -14,11 +14,17 @@ using namespace std::chrono_literals;
 class OutagesNotifyTest : public testing::Test {
  protected:
   OutagesNotifyTest() {
-    outages.notify_waiting([this](const std::string& item, const Failure& failure, Duration lasted) {
-      EXPECT_GE(lasted, Outages::kLongWait);
-      EXPECT_EQ(failure.object.ns, item.substr(0, item.find('/'))) << "another namespace's object is shown";
-      told.emplace_back(item, clock.mono_now());
-    });
+    outages.notify_waiting(
+        [this](const std::string& item, const std::string& waits_for, const Failure& failure, Duration lasted) {
+          EXPECT_GE(lasted, Outages::kLongWait);
+          EXPECT_EQ(failure.object.ns, item.substr(0, item.find('/'))) << "another namespace's object is shown";
+          EXPECT_TRUE(item == waits_for || item.starts_with(waits_for)) << item << " for " << waits_for;
+          told.emplace_back(item, clock.mono_now());
+        },
+        [this](const std::string& item) {
+          const auto with = companions.find(item);
+          return with == companions.end() ? std::vector<std::string>() : with->second;
+        });
   }
   void ask(const std::string& ns, const std::string& name, const std::string& what = "patch Pod") {
     const std::string item = ns + "/" + name;
@@ -39,6 +45,7 @@ class OutagesNotifyTest : public testing::Test {
   Code code = Code::kUnavailable;
   int status = 500;
   size_t asked = 0;
+  std::map<std::string, std::vector<std::string>> companions;
   std::vector<std::pair<std::string, MonoTime>> told;
   std::vector<Handle> kept;
 };
@@ -110,6 +117,22 @@ TEST_F(OutagesNotifyTest, OfSeveralOutagesTenASecondInAll) {
   for (int o = 0; o < 5; ++o) EXPECT_GE(told_of("n" + std::to_string(o)), 9u);
   reactor.advance(20s);
   EXPECT_EQ(told.size(), 200u);
+}
+
+// The members of a group wait for the one that is reconciled for all.
+TEST_F(OutagesNotifyTest, ThoseThatWaitForAnothersTryAreToldOnceToo) {
+  for (int i = 0; i < 30; ++i) companions["d/0"].push_back("d/0-member" + std::to_string(i));
+  ask("d", "0");
+  ask("d", "1");
+  reactor.advance(20s);
+  EXPECT_EQ(told.size(), 32u);
+  companions["d/0"].push_back("d/0-late");
+  ask("d", "0");  // its coming is a change of the group
+  reactor.advance(1s);
+  EXPECT_EQ(told.size(), 33u);
+  EXPECT_EQ(told.back().first, "d/0-late");
+  reactor.advance(10min);
+  EXPECT_EQ(told.size(), 33u);
 }
 
 TEST_F(OutagesNotifyTest, AfterDrainNobodyIsTold) {

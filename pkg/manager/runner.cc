@@ -38,8 +38,9 @@ Runner::Runner(Reactor& reactor, StoreView& view, Memory& memory, Sinks sinks)
                }),
       pump_(
           reactor, [this] { return next(); }, [this] { run_some(); }) {
-  outages_.notify_waiting(
-      [this](const std::string& item, const Failure& failure, Duration lasted) { say_outage(item, failure, lasted); });
+  outages_.notify_waiting([this](const std::string& item, const std::string& waits_for, const Failure& failure,
+                                 Duration lasted) { say_outage(item, waits_for, failure, lasted); },
+                          [this](const std::string& item) { return companions_of(item); });
 }
 
 Runner::~Runner() {

@@ -157,7 +157,8 @@ class Runner {
   // Performs what waits for the key's turn, or drops it.
   void take_turn(ControllerQueue& controller, const std::string& key, reconcile::Outcome& outcome);
   // An event and a condition for the pod of a key that waits for an outage.
-  void say_outage(const std::string& item, const Failure& failure, Duration lasted);
+  void say_outage(const std::string& item, const std::string& waits_for, const Failure& failure, Duration lasted);
+  std::vector<std::string> companions_of(const std::string& item) const;
   void write_for_people(const std::string& controller, reconcile::Write write);
   // The change of the pod is only the condition that says why it waits for an outage: its key goes on waiting.
   bool is_own_word(const api::Pod* before, const api::Pod* after);

@@ -53,14 +53,15 @@ class ScriptedServer : public ObjectApi {
     timers_.push_back(reactor_.after(10ms, [this, done] {
       if (unreachable > 0) {
         --unreachable;
-        return done(fail(Code::kUnavailable, "connection refused"));
+        return done(fail(read_error));
       }
       done(presence);
     }));
   }
   std::map<std::string, Error> failures;  // by purpose
   Presence presence = Presence::kAbsent;
-  int unreachable = 0;
+  int unreachable = 0;  // reads that fail with read_error
+  Error read_error{Code::kUnavailable, "connection refused"};
   bool mute = false;  // writes get no answer until unmute()
   std::set<std::string> in_flight;
   std::vector<std::string> log;

@@ -9,12 +9,35 @@ namespace dra::manager {
 using reconcile::Key;
 using reconcile::Write;
 
-void Runner::say_outage(const std::string& item, const Failure& failure, Duration lasted) {
+namespace {
+
+// Of "controller/key".
+std::optional<Key> key_of_item(std::string_view item) {
   const size_t slash = item.find('/');
-  if (!running_ || slash == std::string::npos) return;
-  const std::optional<Key> key = reconcile::parse_key(std::string_view(item).substr(slash + 1));
+  return slash == std::string_view::npos ? std::nullopt : reconcile::parse_key(item.substr(slash + 1));
+}
+
+}  // namespace
+
+std::vector<std::string> Runner::companions_of(const std::string& item) const {
+  std::vector<std::string> items;
+  const std::optional<Key> key = key_of_item(item);
+  if (!running_ || !key) return items;
+  const std::string controller = item.substr(0, item.find('/') + 1);
+  for (const auto& one : controllers_)
+    if (controller == std::string(one->reconciler->name()) + "/")
+      for (const Key& with : one->reconciler->wait_with(view_, *key))
+        items.push_back(controller + reconcile::to_text(with));
+  return items;
+}
+
+void Runner::say_outage(const std::string& item, const std::string& waits_for, const Failure& failure,
+                        Duration lasted) {
+  const std::optional<Key> key = key_of_item(item);
   const api::Pod* pod = key && key->kind == reconcile::Kind::kPod ? view_.pod(key->object) : nullptr;
-  if (pod == nullptr) return;
+  if (!running_ || pod == nullptr) return;
+  // Meanwhile the other one has placed it.
+  if (item != waits_for && !pod->node_name.empty()) return;
   const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(lasted).count();
   const std::string sentence = "the pod waits because the API server has not done \"" + failure.what + "\" for " +
                                std::to_string(seconds) + " s: " + shortened(failure.error.message()) +

@@ -340,8 +340,9 @@ void Runner::failed(Run& run, const Write& write, const Error& error) {
 
 void Runner::settle(std::shared_ptr<Settlement> settlement) {
   sinks_.api.get(settlement->object, [this, alive = alive_, settlement](Result<Presence> presence) {
-    if (!*alive || !find(settlement->run)) return;
-    const std::string item = "settle/" + std::to_string(settlement->run);
+    Run* run = *alive ? find(settlement->run) : nullptr;
+    if (!run) return;
+    const std::string item = "settle " + std::to_string(settlement->run) + "/" + run->key;
     const bool denied = !presence && presence.error().code() == Code::kPermissionDenied;
     if (!presence && settlement->unknown && running_ && !denied)
       return outages_.failed(

@@ -17,6 +17,11 @@ Write condition_of(const api::Pod& pod) {
 // Shows an outage as the allocation controller does.
 class Talking : public Scripted {
  public:
+  std::vector<Key> wait_with(const View&, const Key& key) const override {
+    const auto found = companions.find(key.object);
+    return found == companions.end() ? std::vector<Key>() : found->second;
+  }
+  std::map<std::string, std::vector<Key>> companions;
   std::string_view name() const override { return "talking"; }
   std::optional<Write> show_outage(const View& view, const Key& key, const std::string& sentence) const override {
     sentences.push_back(sentence);
@@ -175,6 +180,36 @@ TEST_F(RunnerOutageWordTest, ItsOwnConditionTriesNothing) {
   runner.pod_changed(&before, &after);
   reactor.advance(1ms);
   EXPECT_EQ(scripted.passes.size(), now + 1);
+}
+
+// Members of a group wait for one of them; those that were placed meanwhile do not.
+TEST_F(RunnerOutageWordTest, ThoseThatWaitWithAKeyAreToldToo) {
+  talking.next = [](const View&, const Key& key) {
+    Outcome outcome;
+    if (key.object == "d/p0") outcome.add(write("mark", "p0"));
+    return outcome;
+  };
+  for (int i = 1; i < 10; ++i) talking.companions["d/p0"].push_back(pod_key("d/p" + std::to_string(i)));
+  server.failures.emplace("mark", Error(Code::kUnavailable, 500, "InternalError", "failed calling webhook"));
+  for (int i = 0; i < 10; ++i) put_and_poke("p" + std::to_string(i), 0);
+  auto bound = std::make_shared<api::Pod>();
+  bound->node_name = "n1";
+  pods_core.answer(entry_of("p9", "p9-uid", 6, bound));
+  reactor.advance(20s);
+  EXPECT_EQ(notes.events.size(), 9u);
+  EXPECT_EQ(conditions(), 9u);
+  reactor.advance(10min);
+  EXPECT_EQ(notes.events.size(), 9u);
+}
+
+// The write had no answer, and the object cannot be read: the key has not failed yet.
+TEST_F(RunnerOutageWordTest, APodWhoseWriteCannotBeSettledIsTold) {
+  server.unreachable = 1'000'000;
+  server.read_error = Error(Code::kUnavailable, 500, "InternalError", "etcdserver: request timed out");
+  refuse(Error(Code::kUnavailable, "connection reset"), 3);
+  reactor.advance(20s);
+  EXPECT_EQ(notes.events.size(), 3u);
+  EXPECT_EQ(conditions(), 3u);
 }
 
 TEST_F(RunnerOutageWordTest, NothingIsSaidWhileTheServerIsOutOfReach) {

@@ -76,6 +76,8 @@ class Reconciler {
   // The resources that an assumed pod held on its node are free (Write::release_pod). The watch may have delivered the
   // write before; keys that it unparked did not see this capacity yet.
   virtual void on_capacity_released(const View&, EnqueueRequests&) const {}
+  // Of a key whose requests fail: the keys that wait for its run, without failing themselves (members of its group).
+  virtual std::vector<Key> wait_with(const View&, const Key&) const { return {}; }
   // Requests of the pod fail for a while, as the sentence says, and its key waits until they succeed: a write for
   // people that says so, if this reconciler has one. It is sent without running the key.
   virtual std::optional<Write> show_outage(const View&, const Key&, const std::string& /*sentence*/) const {

@@ -3,12 +3,13 @@
 them): a webhook that is down, a generated claim that somebody deleted or that nobody makes, flags that are not understood, and pinned pods that are
 evicted a few at a time.
 
-Usage: real_waits_test.py FOLDER_OF_PROGRAMS [--pods N] [--mode outage|deleted|never|flags|evictions ...]
+Usage: real_waits_test.py FOLDER_OF_PROGRAMS [--pods N] [--mode outage|deleted|never|flags|evictions|race ...]
 """
 import argparse
 import os
 import subprocess
 import sys
+import threading
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -16,7 +17,7 @@ sys.path.insert(0, HERE)
 import api as rest  # noqa: E402
 import manager as managers  # noqa: E402
 import real_cluster  # noqa: E402
-from real_volumes_test import CORE, MERGE, PODS, Run, unschedulable  # noqa: E402
+from real_volumes_test import CORE, CPUS, DEVICES, MERGE, PODS, Run, unschedulable  # noqa: E402
 
 EVENTS = "/apis/events.k8s.io/v1/namespaces/default/events"
 HOOKS = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
@@ -108,7 +109,7 @@ def deleted(options):
         gone = "does not exist any more; kube-controller-manager may take an hour or a restart to make it anew"
         wait(lambda: sum(gone in n for n in events_of(api, "FailedAllocation").values()) == 2, 40, "what the deleted claims mean, as events")
         took = time.monotonic() - begin
-        wait(lambda: sum(gone in c["message"] for c in conditions(api, "PodScheduled").values()) == 2, 45, "and as conditions")
+        wait(lambda: sum(gone in c["message"] for c in conditions(api, "PodScheduled").values()) == 2, 5, "and as conditions")
         for name, note in events_of(api, "FailedAllocation").items():
             wanted = "restart kube-controller-manager, or apply" if name == "bare" else "delete the pod, its ReplicaSet/set makes it again"
             assert wanted in note and "(entry gpu)" in note, (name, note)
@@ -177,7 +178,98 @@ def evictions(options):
         print("evictions: nine pods of one owner, three at a time; those that stayed said why", flush=True)
 
 
-MODES = {"outage": outage, "deleted": deleted, "never": never, "flags": flags, "evictions": evictions}
+def more_nodes(api, first, count):
+    for i in range(first, first + count):
+        name, size = f"node-{i}", {"cpu": str(CPUS), "memory": "64Gi", "pods": "110"}
+        api.create(CORE + "/nodes", {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name}},
+                                     "status": {"allocatable": size, "capacity": size, "conditions": [{"type": "Ready", "status": "True"}]}})
+        api.create(rest.RESOURCE + "/resourceslices", {
+            "apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice", "metadata": {"name": name},
+            "spec": {"driver": "gpu.example.com", "nodeName": name, "pool": {"name": name, "generation": 1, "resourceSliceCount": 1},
+                     "devices": [{"name": f"gpu-{d}"} for d in range(DEVICES)]}})
+
+
+class Kubelets(threading.Thread):
+    """Runs what is bound, and lets pinned pods of the set "gated" look as if they had waited for ten minutes. Meanwhile it counts: how many pods of
+    the set were evicted, and how many of those more than pods that were made in their place run."""
+
+    def __init__(self, api):
+        super().__init__(daemon=True)
+        self.api, self.stopped, self.failure, self.first = api, threading.Event(), None, None
+        self.evicted, self.at_once = set(), 0
+
+    def run(self):
+        try:
+            while not self.stopped.wait(0.3):
+                self.look([p for p in self.api.items(PODS) if not p["metadata"].get("deletionTimestamp")])
+        except BaseException as failure:  # noqa: BLE001: the test reports it
+            self.failure = failure
+
+    def look(self, pods):
+        ours = {p["metadata"]["name"]: p for p in pods if p["metadata"]["labels"]["set"] == "gated"}
+        if self.first is None and len(ours) == 100:
+            self.first = set(ours)
+        if self.first is not None:
+            self.evicted |= self.first - ours.keys()
+            runs = [n for n in ours.keys() - self.first if ours[n]["status"]["phase"] == "Running"]
+            self.at_once = max(self.at_once, len(self.evicted) - len(runs))
+        self.api.many([lambda p=p: self.patch(p, {"phase": "Running"}) for p in pods
+                       if p["spec"].get("nodeName") and p["status"]["phase"] == "Pending"])
+        now = time.time()
+        for name, one in ours.items():
+            conditions = one["status"].get("conditions", [])
+            late = [c for c in conditions if c["type"] == "PodScheduled" and c.get("reason") == "Unschedulable"
+                    and c["lastTransitionTime"] > time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(now - 600))]
+            for condition in late:
+                condition["lastTransitionTime"] = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(now - 660))
+            if late and name in (self.first or ()):
+                self.patch(one, {"conditions": conditions})
+
+    def patch(self, one, status):
+        self.api.request("PATCH", f"{PODS}/{one['metadata']['name']}/status", {"metadata": {"uid": one["metadata"]["uid"]}, "status": status}, MERGE)
+
+
+def race(options):
+    """100 gated and 100 ordinary pods race for 109 % of the CPU, then ten nodes come: pinned pods are evicted three at a time, the next ones when those
+    made in their place run; the others say why they stay; in the end all run."""
+    with Run(options.programs) as run:
+        api, wait = run.api, run.cluster.wait_for
+        api.request("PATCH", CORE + "/namespaces/default", {"metadata": {"labels": {"dra-controller-manager/recreate-pinned-pods": "true"}}}, MERGE)
+        usable = [n for n in api.items(CORE + "/nodes") if not n["spec"].get("taints")]
+        gated = {**pod("gate", "x")["spec"], "terminationGracePeriodSeconds": 0}
+        gated["containers"][0]["resources"]["requests"] = {"cpu": f"{len(usable) * CPUS * 1090 // 200}m"}
+        plain = {**gated, "containers": [{**gated["containers"][0], "resources": {"requests": gated["containers"][0]["resources"]["requests"]}}]}
+        for field in ("schedulingGates", "resourceClaims"):
+            plain.pop(field)
+        # Who is first is chance in a real race: here the ordinary pods are, on nodes for which gated ones were let go.
+        api.create("/apis/scheduling.k8s.io/v1/priorityclasses", {"metadata": {"name": "first"}, "value": 1000, "preemptionPolicy": "Never"})
+        plain["priorityClassName"] = "first"
+        manage(run, "gate", "own", "--recreate-pinned-pods=on")
+        kubelets = Kubelets(run.cluster.api("admin"))
+        api.many([lambda: api.create(SETS, replica_set("gated", 100, gated)), lambda: api.create(SETS, replica_set("plain", 100, plain))])
+        kubelets.start()
+        try:
+            wait(lambda: len(api.items(PODS)) == 200 and not any(p["spec"].get("schedulingGates") for p in api.items(PODS)), 60, "the pods")
+            run.schedule()
+            pinned = lambda: {e for e in events_of(api, "PinnedUnschedulable")}  # noqa: E731
+            wait(lambda: len(pinned()) > 6, 60, "pinned pods: without them the test shows nothing")
+            more_nodes(api, 24, 10)
+            begin = time.monotonic()
+            wait(lambda: kubelets.failure or any("it is evicted later: 3 pods of ReplicaSet/gated are evicted for this at a time" in n for n in events_of(api, "PinnedUnschedulable").values()),
+                 60, "the reason on those that stay")
+            running = lambda: sum(p["status"]["phase"] == "Running" for p in api.items(PODS))  # noqa: E731
+            wait(lambda: kubelets.failure or running() == 200, 200, "all pods to run")
+        finally:
+            kubelets.stopped.set()
+            kubelets.join()
+        if kubelets.failure:
+            raise kubelets.failure
+        print(f"race: {len(pinned())} pods were pinned, {len(kubelets.evicted)} evicted, {kubelets.at_once} at a time; all run {time.monotonic() - begin:.1f} s after "
+              "ten nodes came", flush=True)
+        assert 3 < len(kubelets.evicted) <= len(pinned()) and kubelets.at_once <= 3, (kubelets.evicted, kubelets.at_once)
+
+
+MODES = {"outage": outage, "deleted": deleted, "never": never, "flags": flags, "evictions": evictions, "race": race}
 
 
 def main():

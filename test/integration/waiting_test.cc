@@ -175,6 +175,34 @@ TEST_F(Waiting, WhereWeBindPodsThatFitNowhereSaySoWithinASecond) {
   EXPECT_EQ(cluster->watchdog().bound_pods(), 10u);
 }
 
+// Beyond a hundred: 50 a second in all and 10 of a namespace, the oldest first.
+TEST_F(Waiting, WhereWeBindACrowdThatFitsNowhereIsToldAtThePaceOfItsNamespaces) {
+  begin(4, 4, allocation::Mode::kBind);
+  PodOptions ours;
+  ours.gated = false;
+  ours.scheduler = "ours";
+  const size_t count = from_environment("DRA_TOLD_PODS", 600);
+  for (const size_t namespaces : {10, 1}) {
+    for (int team = 0; team < static_cast<int>(namespaces); ++team)
+      cluster->api().create({{"apiVersion", "v1"},
+                             {"kind", "Namespace"},
+                             {"metadata", {{"name", "team" + std::to_string(namespaces) + std::to_string(team)}}}});
+    const size_t before = told();
+    for (size_t i = 0; i < count; ++i) {
+      Json one = with_cpu("1000", pod("p" + std::to_string(namespaces) + "-" + std::to_string(i), {}, ours));
+      one["metadata"]["namespace"] = "team" + std::to_string(namespaces) + std::to_string(i * namespaces / count);
+      cluster->api().create(one);
+    }
+    // The burst of a hundred, then the pace: 5,000 pods of ten namespaces are told within 120 s, of one within 510 s.
+    const auto seconds = std::chrono::seconds((count - 100) / (namespaces == 1 ? 10 : 50));
+    cluster->pass(seconds / 2);
+    EXPECT_LT(told() - before, count) << namespaces;
+    cluster->pass(seconds - seconds / 2 + 20s);
+    EXPECT_EQ(told() - before, count) << namespaces;
+    cluster->pass(60s);  // the tokens of the next round
+  }
+}
+
 // Ten minutes: shorter than the interval at which events that still apply are repeated.
 TEST_F(Waiting, AnIdleClusterWithWaitingPodsWritesNothing) {
   const size_t waiting = waiting_pods();

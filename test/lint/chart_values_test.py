@@ -70,6 +70,7 @@ WRONG = [
     (['scheduling.names=["default-scheduler"]', 'scheduling.mode="bind"'], "names"),
     (['scheduling.names=["Bad Name"]', 'scheduling.mode="bind"'], "names"),
     (['deviceTaintEviction="off"'], "deviceTaintEviction"),
+    (['recreatePinnedPods="yess"'], "recreatePinnedPods"),
     (['ignoreTaints=["no spaces here"]'], "ignoreTaints"),
     (['featureGates={"DRADeviceTaints":"yes"}'], "DRADeviceTaints"),
     (['logging.verbosity=11'], "verbosity"),
@@ -128,6 +129,8 @@ class Chart(unittest.TestCase):
                                       (['claimTemplates="own"'], {"claimTemplates": "own"}),
                                       (['deviceTaintEviction="own"'], {"deviceTaintEviction": "own"}),
                                       (['recreatePinnedPods="on"'], {"recreatePinnedPods": "on"}),
+                                      (['recreatePinnedPods=true'], {"recreatePinnedPods": "on"}),
+                                      (['recreatePinnedPods=false'], {}),
                                       (BIND, {"scheduling.mode": "bind"}),
                                       (['scheduling.mode="observe"'], {"scheduling.mode": "observe"})):
                 values = {**defaults, **changed}
@@ -152,6 +155,15 @@ class Chart(unittest.TestCase):
             for wanted in ('image: "r/x@sha256:' + "a" * 64, "--ignore-taints=a/b,c/d", "--feature-gates=DRAAdminAccess=true,DRADeviceTaints=false",
                            "--kube-api-qps=5", "--leader-elect-resource-namespace=ns"):
                 self.assertIn(wanted, text)
+
+    def test_on_and_true_are_one_word(self):
+        """YAML reads on and off without quotes as true and false: flag, roles and policy must not differ."""
+        for helm in HELMS:
+            for value in ("on", "off"):
+                texts = [render(helm, f"recreatePinnedPods={word}", served=(POLICIES,))[1] for word in (f'"{value}"', "true" if value == "on" else "false")]
+                self.assertEqual(texts[0], texts[1])
+                self.assertEqual("--recreate-pinned-pods=on" in texts[0], value == "on")
+                self.assertEqual("CREATE pods/eviction" in texts[0], value == "on")
 
     def rendered(self, helm, *settings, served=()):
         status, text, errors = render(helm, *settings, served=served)

@@ -20,7 +20,12 @@ app.kubernetes.io/name: dra-controller-manager
 {{- define "dra.valueAt" -}}
 {{- $value := .values -}}
 {{- range splitList "." .path }}{{ $value = index $value . }}{{ end -}}
-{{ $value }}
+{{ include "dra.word" $value }}
+{{- end }}
+
+{{/* YAML 1.1 reads on and off without quotes as true and false. */}}
+{{- define "dra.word" -}}
+{{- if kindIs "bool" . }}{{ ternary "on" "off" . }}{{ else }}{{ . }}{{ end -}}
 {{- end }}
 
 {{/* "yes" if each of these conditions of files/roles.yaml holds: a value is one of a list. */}}
