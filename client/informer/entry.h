@@ -10,7 +10,9 @@
 
 #include "pkg/api/decode_protobuf.h"
 #include "pkg/api/meta.h"
+#include "pkg/api/unknown_fields.h"
 #include "pkg/base/error.h"
+#include "pkg/base/strings.h"
 
 namespace dra::client {
 
@@ -80,6 +82,19 @@ struct ObjectTraits {
   static const api::ObjectMeta& meta(const T& object) { return object.metadata; }
 };
 
+// What a protobuf message has beyond its table, "field 14 of Device"; null: nothing.
+template <class T>
+const std::string* unknown_in_protobuf(const T& object) {
+  const api::UnknownFields* unknown = nullptr;
+  if constexpr (requires { object.spec.unknown; })
+    unknown = object.spec.unknown ? &*object.spec.unknown : nullptr;
+  else if constexpr (requires { object.unknown; })
+    unknown = object.unknown ? &*object.unknown : nullptr;
+  return unknown == nullptr || unknown->fields.front().why != api::UnknownField::Why::kNumber
+             ? nullptr
+             : &unknown->fields.front().path;
+}
+
 // The revision of an object; fails if the metadata has no name or its resourceVersion is not a number.
 Result<uint64_t> revision_of(const api::ObjectMeta& meta);
 
@@ -122,15 +137,37 @@ Result<Entry> entry_of(Result<T> object) {
   return make_entry<T>(std::move(*object));
 }
 
+// Protobuf names a field that its table lacks by a number alone, and does not tell an empty message from an empty text.
+// So such an object counts as unreadable in protobuf; the reflector then reads JSON, which has the field's name.
+template <class T>
+Result<T> only_if_known(Result<T> object) {
+  const std::string* field = object ? unknown_in_protobuf(*object) : nullptr;
+  if (field == nullptr) return object;
+  return fail(Code::kUnsupported,
+              "object " + quote(key_of(ObjectTraits<T>::meta(*object))) + " has " + *field + ", which its JSON names");
+}
+
+template <class T>
+Result<api::DecodedList<T>> only_if_known(Result<api::DecodedList<T>> list) {
+  if (!list) return list;
+  for (const T& item : list->items)
+    if (const std::string* field = unknown_in_protobuf(item))
+      return fail(Code::kUnsupported,
+                  "object " + quote(key_of(ObjectTraits<T>::meta(item))) + " has " + *field + ", which its JSON names");
+  return list;
+}
+
 template <class T>
 ObjectType object_type() {
   ObjectType type;
   type.decode = [](std::string_view json) { return entry_of<T>(ObjectTraits<T>::decode(json)); };
   type.decode_list = [](std::string_view json) { return make_page<T>(ObjectTraits<T>::decode_list(json)); };
   if constexpr (api::kReadsProtobuf<T>) {
-    type.decode_protobuf = [](std::string_view bytes) { return entry_of<T>(api::decode_protobuf<T>(bytes)); };
+    type.decode_protobuf = [](std::string_view bytes) {
+      return entry_of<T>(only_if_known<T>(api::decode_protobuf<T>(bytes)));
+    };
     type.decode_protobuf_list = [](std::string_view bytes) {
-      return make_page<T>(api::decode_protobuf_list<T>(bytes));
+      return make_page<T>(only_if_known<T>(api::decode_protobuf_list<T>(bytes)));
     };
   }
   return type;

@@ -75,6 +75,41 @@ class Server : public RequestHandler {
   std::shared_ptr<ServerExchange> open;
 };
 
+// Kinds of which protobuf fields beyond the table matter: the informer's own decoders.
+std::string slice(const std::string& device_and_more) {
+  const std::string meta = field(1, "s") + field(5, "u") + field(6, "7");
+  const std::string spec = field(1, "d.example.com") + field(2, field(1, "p")) + field(6, device_and_more);
+  return enveloped("resource.k8s.io/v1", "ResourceSlice", field(1, meta) + field(2, spec));
+}
+
+std::string claim(const std::string& request_and_more, const std::string& status) {
+  const std::string meta = field(1, "c") + field(3, "ns") + field(5, "u") + field(6, "7");
+  const std::string spec = field(1, field(1, field(1, "r") + field(2, request_and_more)));
+  return enveloped("resource.k8s.io/v1", "ResourceClaim", field(1, meta) + field(2, spec) + field(3, status));
+}
+
+TEST(ProtobufInformer, ANumberBeyondTheTableIsReadAsJson) {
+  const ObjectType slices = object_type<api::ResourceSlice>(), claims = object_type<api::ResourceClaim>();
+  EXPECT_TRUE(slices.decode_protobuf(slice(field(1, "a"))));
+  for (const int number : {14, 63, 64, 200, 300, 5000}) {
+    const auto one = slices.decode_protobuf(slice(field(1, "a") + field(number, "x")));
+    ASSERT_FALSE(one) << number;
+    EXPECT_EQ(one.error().message(),
+              "object \"s\" has field " + std::to_string(number) + " of Device, which its JSON names");
+  }
+  // In the table, and not supported.
+  EXPECT_FALSE(slices.decode_protobuf(slice(field(1, "a") + field(13, field(1, "cpu") + field(2, "")))));
+  EXPECT_TRUE(claims.decode_protobuf(claim(field(1, "gpu"), "")));
+  EXPECT_FALSE(claims.decode_protobuf(claim(field(1, "gpu") + field(8, ""), "")));
+  // Of a status only the allocation counts, and nothing of a pod. Entries of reservedFor are written back as they are.
+  EXPECT_TRUE(claims.decode_protobuf(claim(field(1, "gpu"), field(9, "x") + field(3, field(9, "x")))));
+  EXPECT_FALSE(claims.decode_protobuf(claim(field(1, "gpu"), field(2, field(9, "x")))));
+  EXPECT_FALSE(claims.decode_protobuf(claim(field(1, "gpu"), field(1, field(9, "x")))));
+  const std::string metadata = field(1, "p") + field(3, "ns") + field(5, "u") + field(6, "7");
+  EXPECT_TRUE(object_type<api::Pod>().decode_protobuf(
+      enveloped("v1", "Pod", field(1, metadata + field(90, "x")) + field(2, field(200, "x")) + field(9, "x"))));
+}
+
 struct World {
   World() : server(reactor), network(reactor, server) {
     server.fake.put(kPath, "ns", "a", "{}");

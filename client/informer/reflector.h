@@ -7,7 +7,7 @@
 // arbitrarily old cache (resourceVersion "0").
 //
 // Types that have a protobuf decoder are requested in protobuf. If the server does not offer it (406, or an answer in
-// JSON) or sends something unreadable, requests use JSON from then on; nothing of a broken answer is used.
+// JSON) or sends something unreadable (or a field without a name here), requests use JSON from then on.
 //
 // Belongs to the reactor's thread. The store changes only in tasks of the reactor.
 #pragma once

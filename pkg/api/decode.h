@@ -1,7 +1,7 @@
 // decode<T>(): JSON text of an API object -> struct, for every kind in meta.h, core.h and resource.h.
 //
-// Unknown fields are skipped; missing and null fields keep the struct's default. A value of the wrong JSON type is an
-// error (kInvalidArgument) that names the field, for example
+// Unknown fields are recorded where they count (unknown_fields.h), else skipped; missing and null ones keep the
+// default. A value of the wrong JSON type is an error (kInvalidArgument) that names the field, for example
 //   spec.devices[3].name: expected a string, got a number
 // Nothing else is checked: a struct holds what the server sent. Objects of resource.k8s.io v1beta1 (flat requests,
 // `basic` devices) and v1beta2 are read as v1. Safe to call from any thread.

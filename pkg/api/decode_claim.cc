@@ -2,6 +2,8 @@
 #include "pkg/api/claim_bounds.h"
 #include "pkg/api/decode_entry.h"
 #include "pkg/api/decode_resource_parts.h"
+#include "pkg/api/find_unknown.h"
+#include "pkg/api/unknown_rules.h"
 
 namespace dra::api {
 namespace detail {
@@ -33,14 +35,16 @@ bool read_optional_opaque(const WireValue& v, std::optional<OpaqueConfig>& out, 
 bool read_device_toleration(const WireValue& v, DeviceToleration& out, Trouble& t) {
   return expect_object(v, t) && field(v, "key", out.key, t) && field(v, "operator", out.op, t) &&
          field(v, "value", out.value, t) && field(v, "effect", out.effect, t) &&
-         field(v, "tolerationSeconds", out.toleration_seconds, t);
+         field(v, "tolerationSeconds", out.toleration_seconds, t) && note_if_strange(out.op, kTolerationOperators, t) &&
+         note_if_strange(out.effect, kTolerationEffects, t);
 }
 
 bool read_subrequest_body(const WireValue& v, DeviceSubRequest& out, Trouble& t) {
   return field(v, "deviceClassName", out.device_class_name, t) &&
          field_with(v, "selectors", t,
                     [&](const WireValue& list) { return read_list(list, out.selectors, t, read_selector); }) &&
-         field(v, "allocationMode", out.allocation_mode, t) && field(v, "count", out.count, t) &&
+         field(v, "allocationMode", out.allocation_mode, t) &&
+         note_if_strange(out.allocation_mode, kAllocationModes, t) && field(v, "count", out.count, t) &&
          field(v, "adminAccess", out.admin_access, t) &&
          field_with(
              v, "tolerations", t,
@@ -109,12 +113,16 @@ bool read_result(const WireValue& v, DeviceRequestAllocationResult& out, Trouble
 
 bool read_allocated_config(const WireValue& v, DeviceAllocationConfiguration& out, Trouble& t) {
   return expect_object(v, t) && field(v, "source", out.source, t) && field(v, "requests", out.requests, t) &&
-         read_optional_opaque(v, out.opaque, t);
+         read_optional_opaque(v, out.opaque, t) && note_if_strange(out.source, kConfigSources, t);
 }
 
 bool read_consumer(const WireValue& v, ResourceClaimConsumerReference& out, Trouble& t) {
-  return expect_object(v, t) && field(v, "apiGroup", out.api_group, t) && field(v, "resource", out.resource, t) &&
-         field(v, "name", out.name, t) && field(v, "uid", out.uid, t);
+  const int64_t before = t.unread();
+  if (!expect_object(v, t) || !field(v, "apiGroup", out.api_group, t) || !field(v, "resource", out.resource, t) ||
+      !field(v, "name", out.name, t) || !field(v, "uid", out.uid, t))
+    return false;
+  if (t.unread() > before) out.json = v.raw();
+  return true;
 }
 
 bool read_device_status(const WireValue& v, AllocatedDeviceStatus& out, Trouble& t) {
@@ -154,9 +162,14 @@ bool read(const WireValue& v, AllocationResult& out, Trouble& t) {
 }
 
 bool read(const WireValue& v, ResourceClaimStatus& out, Trouble& t) {
-  if (!expect_object(v, t) || !field(v, "allocation", out.allocation, t)) return false;
+  // Of a status only the allocation counts.
+  WireValue allocation;
+  if (v.find("allocation", allocation) && !allocation.is_null() && !read(allocation, out.allocation, t))
+    return t.in_member("allocation");
   if (out.allocation) drop_beyond_bounds(*out.allocation);
-  return field_with(v, "reservedFor", t,
+  const Trouble::Uncounted rest(t);
+  return expect_object(v, t) &&
+         field_with(v, "reservedFor", t,
                     [&](const WireValue& list) { return read_list(list, out.reserved_for, t, read_consumer); }) &&
          field_with(v, "devices", t,
                     [&](const WireValue& list) { return read_list(list, out.devices, t, read_device_status); });
@@ -165,6 +178,7 @@ bool read(const WireValue& v, ResourceClaimStatus& out, Trouble& t) {
 bool read(const WireValue& v, ResourceClaim& out, Trouble& t) {
   const bool readable = expect_object(v, t) && read_metadata_in_use(v, out.metadata, Labels::kDropped, t) &&
                         field(v, "spec", out.spec, t) && field(v, "status", out.status, t);
+  if (readable) note_unknown(v, t, out);
   drop_beyond_bounds(out);
   return readable;
 }
@@ -179,7 +193,10 @@ bool read(const WireValue& v, ResourceClaimTemplate& out, Trouble& t) {
                                          }) &&
                                  field_with(s, "spec", t, [&](const WireValue& spec) {
                                    out.spec_json = spec.raw();
-                                   return read(spec, out.spec, t);
+                                   const int64_t before = t.unread();
+                                   if (!read(spec, out.spec, t)) return false;
+                                   note_unknown_of_template(spec, t, t.unread() - before, out);
+                                   return true;
                                  });
                         });
   drop_beyond_bounds(out);

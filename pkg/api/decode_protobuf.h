@@ -3,8 +3,8 @@
 //
 // `bytes` is what a server sends with application/vnd.kubernetes.protobuf: "k8s\0" and a runtime.Unknown that names
 // apiVersion and kind and holds the object's message. Anything else is kInvalidArgument: another kind, a version
-// without a table, contents with another encoding inside, a truncated message or wrong lengths. Unknown fields are
-// skipped, as in JSON. Safe on any bytes, from any thread.
+// without a table, contents with another encoding inside, a truncated message or wrong lengths. Of unknown fields that
+// count the first is recorded, by its number (UnknownField::kNumber). Safe on any bytes, from any thread.
 //
 // Source: apimachinery's runtime/serializer/protobuf and generated.proto of runtime and meta/v1.
 #pragma once

@@ -1,5 +1,6 @@
 // Decoding of PodGroups.
 #include "pkg/api/decode_entry.h"
+#include "pkg/api/find_unknown.h"
 #include "pkg/api/read_fields.h"
 #include "pkg/api/scheduling.h"
 
@@ -14,32 +15,38 @@ bool read_group_claim(const WireValue& v, PodResourceClaim& out, Trouble& t) {
 }
 
 bool read(const WireValue& v, PodGroup& out, Trouble& t) {
-  return expect_object(v, t) && read_metadata_in_use(v, out.metadata, Labels::kDropped, t) &&
-         section(v, "spec", t, [&](const WireValue& spec) {
-           return section(spec, "schedulingPolicy", t,
-                          [&](const WireValue& policy) {
-                            return section(policy, "gang", t, [&](const WireValue& gang) {
-                              return field(gang, "minCount", out.min_count, t);
-                            });
-                          }) &&
-                  (out.min_count || field(spec, "minMember", out.min_count, t)) &&
-                  field(spec, "scheduleTimeoutSeconds", out.schedule_timeout_seconds, t) &&
-                  field_with(spec, "resourceClaims", t,
-                             [&](const WireValue& list) {
-                               return read_list(list, out.resource_claims, t, read_group_claim);
-                             }) &&
-                  section(spec, "schedulingConstraints", t, [&](const WireValue& constraints) {
-                    std::vector<std::string> keys;  // the API has at most one
-                    if (!field_with(constraints, "topology", t, [&](const WireValue& list) {
-                          return read_list(list, keys, t, [](const WireValue& one, std::string& key, Trouble& in) {
-                            return expect_object(one, in) && field(one, "key", key, in);
-                          });
-                        }))
-                      return false;
-                    if (!keys.empty()) out.topology_key = keys.front();
-                    return true;
-                  });
-         });
+  size_t levels = 0;
+  const bool readable =
+      expect_object(v, t) && read_metadata_in_use(v, out.metadata, Labels::kDropped, t) &&
+      section(v, "spec", t, [&](const WireValue& spec) {
+        return section(spec, "schedulingPolicy", t,
+                       [&](const WireValue& policy) {
+                         return section(policy, "gang", t, [&](const WireValue& gang) {
+                           return field(gang, "minCount", out.min_count, t);
+                         });
+                       }) &&
+               (out.min_count || field(spec, "minMember", out.min_count, t)) &&
+               field(spec, "scheduleTimeoutSeconds", out.schedule_timeout_seconds, t) &&
+               field_with(
+                   spec, "resourceClaims", t,
+                   [&](const WireValue& list) { return read_list(list, out.resource_claims, t, read_group_claim); }) &&
+               section(spec, "schedulingConstraints", t, [&](const WireValue& constraints) {
+                 std::vector<std::string> keys;  // the API has at most one
+                 if (!field_with(constraints, "topology", t, [&](const WireValue& list) {
+                       return read_list(list, keys, t, [](const WireValue& one, std::string& key, Trouble& in) {
+                         return expect_object(one, in) && field(one, "key", key, in);
+                       });
+                     }))
+                   return false;
+                 levels = keys.size();
+                 if (!keys.empty()) out.topology_key = keys.front();
+                 return true;
+               });
+      });
+  // What is read and not supported: find_unknown.h then looks, and names it.
+  if (levels > 1) t.note_strange();
+  if (readable) note_unknown(v, t, out);
+  return readable;
 }
 
 }  // namespace detail

@@ -1,6 +1,7 @@
 // decode<T>() for ResourceSlice and its devices, DeviceClass and DeviceTaintRule.
 #include "pkg/api/decode_entry.h"
 #include "pkg/api/decode_resource_parts.h"
+#include "pkg/api/find_unknown.h"
 
 namespace dra::api {
 namespace detail {
@@ -26,12 +27,15 @@ bool is_attribute_member(std::string_view name) {
          name == "bools" || name == "strings" || name == "versions";
 }
 
-// Exactly one member of the union; none, several or only unknown ones (a newer server's) leave monostate.
+// Exactly one member of the union; none, several or only unknown ones (a newer server's) leave monostate. Unknown ones
+// stay unread, which find_unknown.h notices.
 bool read_attribute(const WireValue& v, DeviceAttribute& out, Trouble& t) {
   if (!expect_object(v, t)) return false;
   int members = 0;
   const bool readable = v.each_member([&](std::string_view name, const WireValue& member) {
-    if (!is_attribute_member(name) || member.is_null()) return true;
+    if (!is_attribute_member(name)) return true;
+    t.member_read();
+    if (member.is_null()) return true;
     ++members;
     return read_attribute_member(name, member, out, t) || t.in_member(name);
   });
@@ -115,40 +119,46 @@ bool read_device_body(const WireValue& v, Device& out, Trouble& t) {
 bool read(const WireValue& v, Device& out, Trouble& t) {
   if (!expect_object(v, t) || !field(v, "name", out.name, t)) return false;
   WireValue basic;
-  if (v.find("basic", basic) && basic.kind() == WireValue::Kind::kObject)  // v1beta1
-    return read_device_body(basic, out, t) || t.in_member("basic");
+  if (v.find("basic", basic) && basic.kind() == WireValue::Kind::kObject) {  // v1beta1
+    t.member_read();
+    return (expect_object(basic, t) && read_device_body(basic, out, t)) || t.in_member("basic");
+  }
   return read_device_body(v, out, t);
 }
 
 bool read(const WireValue& v, ResourceSlice& out, Trouble& t) {
-  return expect_object(v, t) && read_metadata_in_use(v, out.metadata, Labels::kDropped, t) &&
-         section(v, "spec", t, [&](const WireValue& s) {
-           return field(s, "driver", out.driver, t) &&
-                  section(s, "pool", t,
-                          [&](const WireValue& p) {
-                            return field(p, "name", out.pool.name, t) &&
-                                   field(p, "generation", out.pool.generation, t) &&
-                                   field(p, "resourceSliceCount", out.pool.resource_slice_count, t);
-                          }) &&
-                  field(s, "nodeName", out.node_name, t) && field(s, "nodeSelector", out.node_selector, t) &&
-                  field(s, "allNodes", out.all_nodes, t) &&
-                  field(s, "perDeviceNodeSelection", out.per_device_node_selection, t) &&
-                  field(s, "devices", out.devices, t) && field_with(s, "sharedCounters", t, [&](const WireValue& list) {
-                    return read_list(list, out.shared_counters, t, read_counter_set);
-                  });
-         });
+  const bool readable =
+      expect_object(v, t) && read_metadata_in_use(v, out.metadata, Labels::kDropped, t) &&
+      section(v, "spec", t, [&](const WireValue& s) {
+        return field(s, "driver", out.driver, t) &&
+               section(s, "pool", t,
+                       [&](const WireValue& p) {
+                         return field(p, "name", out.pool.name, t) && field(p, "generation", out.pool.generation, t) &&
+                                field(p, "resourceSliceCount", out.pool.resource_slice_count, t);
+                       }) &&
+               field(s, "nodeName", out.node_name, t) && field(s, "nodeSelector", out.node_selector, t) &&
+               field(s, "allNodes", out.all_nodes, t) &&
+               field(s, "perDeviceNodeSelection", out.per_device_node_selection, t) &&
+               field(s, "devices", out.devices, t) && field_with(s, "sharedCounters", t, [&](const WireValue& list) {
+                 return read_list(list, out.shared_counters, t, read_counter_set);
+               });
+      });
+  if (readable) note_unknown(v, t, out);
+  return readable;
 }
 
 bool read(const WireValue& v, DeviceClass& out, Trouble& t) {
-  return expect_object(v, t) && read_metadata_in_use(v, out.metadata, Labels::kDropped, t) &&
-         section(v, "spec", t, [&](const WireValue& s) {
-           return field_with(s, "selectors", t,
-                             [&](const WireValue& list) { return read_list(list, out.selectors, t, read_selector); }) &&
-                  field_with(
-                      s, "config", t,
-                      [&](const WireValue& list) { return read_list(list, out.config, t, read_class_config); }) &&
-                  field(s, "extendedResourceName", out.extended_resource_name, t);
-         });
+  const bool readable =
+      expect_object(v, t) && read_metadata_in_use(v, out.metadata, Labels::kDropped, t) &&
+      section(v, "spec", t, [&](const WireValue& s) {
+        return field_with(s, "selectors", t,
+                          [&](const WireValue& list) { return read_list(list, out.selectors, t, read_selector); }) &&
+               field_with(s, "config", t,
+                          [&](const WireValue& list) { return read_list(list, out.config, t, read_class_config); }) &&
+               field(s, "extendedResourceName", out.extended_resource_name, t);
+      });
+  if (readable) note_unknown(v, t, out);
+  return readable;
 }
 
 namespace {

@@ -364,6 +364,7 @@ void write(JsonText& out, const AllocationResult& value) {
 }
 
 void write(JsonText& out, const ResourceClaimConsumerReference& value) {
+  if (value.json) return out.raw(*value.json);
   out.object([&] {
     put(out, "apiGroup", value.api_group);
     out.member("name", value.name);

@@ -95,22 +95,36 @@ struct ProtobufDocument::Reader {
     return false;
   }
 
+  // What to do with a field that is not simply kept. Most fields are known and have low numbers, so this is rare; in
+  // the loop itself it costs registers.
+  enum class Next { kKeep, kSkip, kBroken };
+  [[gnu::noinline]] Next unusual(const WireReader& reader, const ProtobufShape& shape) const {
+    const auto number = static_cast<uint32_t>(reader.number());
+    if (shape.watched && !shape.knows(number)) document->note_unknown(shape, reader.number());
+    if (number == 0 || number >= kNumbersEnd) return Next::kSkip;
+    const ProtobufShape* inlined = nullptr;
+    for (const ProtobufShape::Inlined& part : shape.inlined)
+      if (part.number == number) inlined = part.shape;
+    if (inlined == nullptr || reader.wire() != kWireBytes) return Next::kKeep;
+    return parse(reader.bytes(), *inlined, number) ? Next::kSkip : Next::kBroken;
+  }
+
   // Appends the fields of a message. `base` is that of an inlined struct.
   bool parse(std::string_view message, const ProtobufShape& shape, uint32_t base) const {
     WireReader reader(message);
     while (reader.next()) {
       const auto number = static_cast<uint32_t>(reader.number());
-      if (number == 0 || number >= kNumbersEnd) continue;
-      const ProtobufShape* inlined = nullptr;
-      for (const ProtobufShape::Inlined& part : shape.inlined)
-        if (part.number == number) inlined = part.shape;
-      if (inlined != nullptr && reader.wire() == kWireBytes) {
-        if (!parse(reader.bytes(), *inlined, number)) return false;
-        continue;
+      if (number >= 64 || (shape.plain >> number & 1) == 0) {
+        const Next next = unusual(reader, shape);
+        if (next == Next::kBroken) return false;
+        if (next == Next::kSkip) continue;
       }
       if (document->fields_.size() >= kMaxFields) return fail("more fields than this program reads");
-      document->fields_.push_back({base == 0 ? number : join_numbers(base, number), reader.wire(), reader.value(),
-                                   reader.wire() == kWireBytes ? reader.bytes() : std::string_view()});
+      Field& kept = document->fields_.emplace_back();
+      kept.number = join_numbers(base, number);
+      kept.wire = reader.wire();
+      kept.integer = reader.value();
+      if (reader.wire() == kWireBytes) kept.bytes = reader.bytes();
     }
     return reader.ok() || fail("a broken message of type " + std::string(shape.name));
   }
@@ -240,6 +254,7 @@ WireValue ProtobufDocument::open(std::string_view message, const ProtobufShape& 
   texts_.clear();
   embedded_.clear();
   problem_.clear();
+  unknown_.clear();
   Reader root{this, 0, 0};
   if (!root.open(message, shape, root)) fields_.clear();
   return root.value(shape.type);
@@ -340,6 +355,14 @@ bool ProtobufDocument::each_member(const WireValue& value, WireValue::MemberVisi
     reader.close_to(mark);
     return go_on;
   });
+}
+
+void ProtobufDocument::note_unknown(const ProtobufShape& shape, uint64_t number) {
+  if (unknown_.empty()) unknown_ = "field " + std::to_string(number) + " of " + std::string(shape.name);
+}
+
+std::string_view ProtobufDocument::unknown_number(const WireValue& value) {
+  return Reader::of(value).document->unknown_;
 }
 
 std::string ProtobufDocument::raw(const WireValue& value) {

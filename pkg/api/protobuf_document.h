@@ -9,8 +9,8 @@
 //   if (!document.ok()) ...   // the message was broken: what was read means nothing
 //
 // `shape` comes from protobuf_shape.h. As in JSON, a field that is not set is absent, and so is a plain field (no `*`
-// and no `!` in the table) that is zero. Fields that no table names are skipped. Nothing reads fields of type bytes,
-// double and IntOrString, so they are always absent.
+// and no `!` in the table) that is zero. Fields that no table names are skipped; of watched types (protobuf_shape.h)
+// the first one is noted. Nothing reads fields of type bytes, double and IntOrString, so they are always absent.
 //
 // Bounds: the depth is that of the types; a document has at most kMaxFields fields open at a time. Only messages that
 // somebody reads are parsed, so a malformed one that nobody reads goes unnoticed. Values are valid until the next
@@ -60,11 +60,14 @@ class ProtobufDocument {
   static bool each_element(const WireValue& list, WireValue::ElementVisitor visitor, void* context);
   static bool each_member(const WireValue& value, WireValue::MemberVisitor visitor, void* context);
   static std::string raw(const WireValue& value);
+  static std::string_view unknown_number(const WireValue& value);
+  void note_unknown(const ProtobufShape& shape, uint64_t number);
 
   std::vector<Field> fields_;          // of the messages that are open
   std::deque<std::string> texts_;      // of values that are not in the message as text: times, repaired UTF-8
   std::deque<JsonDocument> embedded_;  // of fields that hold JSON
   std::string problem_;
+  std::string unknown_;  // "field 14 of Device"
 };
 
 }  // namespace dra::api::detail

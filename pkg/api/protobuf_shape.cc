@@ -3,6 +3,7 @@
 #include <deque>
 #include <map>
 
+#include "pkg/api/unknown_rules.h"
 #include "pkg/base/check.h"
 
 namespace dra::api::detail {
@@ -40,9 +41,22 @@ class Shapes {
         out.members.push_back({field->name, number, compile(field->value, field->always)});
       }
     }
+    mark_plain(type, out);
     DRA_CHECK(out.members.size() < ProtobufShape::kSlots / 2);
     out.index();
     return out;
+  }
+
+  // Fields that the table has and that are not supported count as unknown: the JSON of the object then names them.
+  static void mark_plain(const schema::ObjectType& type, ProtobufShape& out) {
+    out.watched = is_watched(type);
+    if (out.watched)
+      std::erase_if(out.members, [&](const auto& member) { return is_not_supported(type.name, member.name); });
+    for (const ProtobufShape::Inlined& part : out.inlined) out.plain &= ~(uint64_t{1} << part.number % 64);
+    if (!out.watched) return;
+    out.plain = 0;
+    for (const ProtobufShape::Member& member : out.members)
+      if (member.number < 64) out.plain |= uint64_t{1} << member.number;
   }
 
   const ProtobufType* compile(const schema::ValueType& value, bool always) {

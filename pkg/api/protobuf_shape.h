@@ -4,6 +4,7 @@
 // parent's shape here, with a number made of both (join_numbers()).
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <string_view>
@@ -35,13 +36,20 @@ struct ProtobufShape {
   std::string_view name;
   std::vector<Member> members;
   std::vector<Inlined> inlined;
-  ProtobufType type;  // of an object of this shape
+  // Fields beyond the table are noted: of what decides about devices (pkg/api/unknown_fields.h).
+  bool watched = false;
+  uint64_t plain = ~uint64_t{1};  // by number below 64: nothing but to be kept
+  ProtobufType type;              // of an object of this shape
 
   // The member of this name. Readers ask for every field they know, so this is most of the work of reading.
   const Member* find(std::string_view member) const {
     for (size_t at = slot_of(member); slots[at] != 0; at = (at + 1) % kSlots)
       if (const Member& found = members[slots[at] - 1u]; found.name == member) return &found;
     return nullptr;
+  }
+  bool knows(uint32_t number) const {
+    const auto is = [number](const auto& part) { return part.number == number; };
+    return std::any_of(inlined.begin(), inlined.end(), is) || std::any_of(members.begin(), members.end(), is);
   }
   // Call once, when the members are complete.
   void index() {

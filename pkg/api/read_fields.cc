@@ -5,6 +5,7 @@
 
 #include "pkg/api/resource.h"
 #include "pkg/api/storage.h"
+#include "pkg/api/unknown_rules.h"
 #include "pkg/base/strings.h"
 #include "pkg/base/utf8.h"
 
@@ -55,7 +56,11 @@ std::string Trouble::message() const {
 }
 
 bool expect_object(const WireValue& value, Trouble& trouble) {
-  return value.kind() == WireValue::Kind::kObject || trouble.wrong_type(value, "an object");
+  if (value.in_protobuf()) return value.kind() == WireValue::Kind::kObject || trouble.wrong_type(value, "an object");
+  size_t members = 0;
+  if (!value.is_json_object(members)) return trouble.wrong_type(value, "an object");
+  trouble.object_opened(static_cast<int64_t>(members));
+  return true;
 }
 
 bool read(const WireValue& value, bool& out, Trouble& trouble) {
@@ -124,7 +129,7 @@ bool read_label_requirement(const WireValue& v, LabelSelectorRequirement& out, T
 
 bool read_node_requirement(const WireValue& v, NodeSelectorRequirement& out, Trouble& t) {
   return expect_object(v, t) && field(v, "key", out.key, t) && field(v, "operator", out.op, t) &&
-         field(v, "values", out.values, t);
+         field(v, "values", out.values, t) && note_if_strange(out.op, kSelectorOperators, t);
 }
 
 }  // namespace
@@ -203,6 +208,7 @@ bool read_managers_in_use(const WireValue& v, std::vector<ManagedFieldsEntry>& o
 bool read_metadata_in_use(const WireValue& object, ObjectMeta& out, Labels labels, Trouble& trouble) {
   return field_with(object, "metadata", trouble, [&](const WireValue& v) {
     Trouble& t = trouble;
+    const Trouble::Uncounted metadata(t);
     return expect_object(v, t) && field(v, "name", out.name, t) && field(v, "namespace", out.ns, t) &&
            field(v, "uid", out.uid, t) && field(v, "resourceVersion", out.resource_version, t) &&
            field(v, "generation", out.generation, t) && field(v, "creationTimestamp", out.creation_timestamp, t) &&

@@ -29,7 +29,31 @@ class Trouble {
   // "spec.devices[3].name: expected a string, got a number"
   std::string message() const;
 
+  // How many members of the JSON objects read so far nobody has asked for: the object has a field that its reader does
+  // not know, if this is above 0. Counting costs a few instructions for each object; find_unknown() then searches. What
+  // protobuf has beyond its table is noted by the document, so there the number means nothing.
+  int64_t unread() const { return unread_; }
+  void object_opened(int64_t members) { unread_ += members; }
+  void member_read() { --unread_; }
+  // Something that was read is not known, or not supported: find_unknown() then searches, in protobuf, too.
+  bool strange() const { return strange_; }
+  void note_strange() { strange_ = true; }
+  // What is read while this lives does not count: metadata and status.
+  class Uncounted {
+   public:
+    explicit Uncounted(Trouble& trouble) : trouble_(trouble), before_(trouble.unread_) {}
+    ~Uncounted() { trouble_.unread_ = before_; }
+    Uncounted(const Uncounted&) = delete;
+    Uncounted& operator=(const Uncounted&) = delete;
+
+   private:
+    Trouble& trouble_;
+    const int64_t before_;
+  };
+
  private:
+  int64_t unread_ = 0;
+  bool strange_ = false;
   std::vector<std::string> path_;  // innermost first
   std::string what_;
 };
@@ -79,6 +103,7 @@ bool read_map(const WireValue& value, std::map<std::string, T, std::less<>>& out
   out.clear();
   return value.each_member([&](std::string_view key, const WireValue& member) {
     T item{};
+    trouble.member_read();
     if (!member.is_null() && !f(member, item, trouble)) return trouble.in_key(key);
     out.insert_or_assign(std::string(key), std::move(item));
     return true;
@@ -95,15 +120,17 @@ bool read(const WireValue& value, std::map<std::string, T, std::less<>>& out, Tr
 template <class T>
 bool field(const WireValue& object, std::string_view name, T& out, Trouble& trouble) {
   WireValue value;
-  if (!object.find(name, value) || value.is_null()) return true;
-  return read(value, out, trouble) || trouble.in_member(name);
+  if (!object.find(name, value)) return true;
+  trouble.member_read();
+  return value.is_null() || read(value, out, trouble) || trouble.in_member(name);
 }
 
 template <class F>
 bool field_with(const WireValue& object, std::string_view name, Trouble& trouble, F&& f) {
   WireValue value;
-  if (!object.find(name, value) || value.is_null()) return true;
-  return f(value) || trouble.in_member(name);
+  if (!object.find(name, value)) return true;
+  trouble.member_read();
+  return value.is_null() || f(value) || trouble.in_member(name);
 }
 
 // Calls f(WireValue) for the object member `name`, if present: for nested objects that are flattened in the structs.

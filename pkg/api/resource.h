@@ -17,6 +17,8 @@
 #include <vector>
 
 #include "pkg/api/meta.h"
+#include "pkg/api/rare.h"
+#include "pkg/api/unknown_fields.h"
 
 namespace dra::api {
 
@@ -120,6 +122,7 @@ struct ResourceSlice {
   bool per_device_node_selection = false;
   std::vector<Device> devices;
   std::vector<CounterSet> shared_counters;
+  Rare<UnknownFields> unknown;
   bool operator==(const ResourceSlice&) const = default;
 };
 
@@ -140,6 +143,7 @@ struct DeviceClass {
   std::vector<std::string> selectors;  // CEL expressions; an entry without cel is ""
   std::vector<OpaqueConfig> config;
   std::optional<std::string> extended_resource_name;
+  Rare<UnknownFields> unknown;
 };
 
 struct DeviceToleration {
@@ -189,6 +193,7 @@ struct ResourceClaimSpec {
   std::vector<DeviceConstraint> constraints;
   std::vector<DeviceClaimConfig> config;
   size_t selector_bytes_dropped = 0;  // claim_bounds.h: above the limit, so every selector is empty
+  Rare<UnknownFields> unknown;        // in a template with the paths that its claims have
   bool operator==(const ResourceClaimSpec&) const = default;
 };
 
@@ -224,6 +229,7 @@ struct AllocationResult {
   // Of the node selector, if it takes more than kMaxAllocationSelectorBytes (claim_bounds.h): then it has no terms,
   // which matches no node.
   size_t selector_bytes_dropped = 0;
+  Rare<UnknownFields> unknown;
   bool operator==(const AllocationResult&) const = default;
 };
 
@@ -238,6 +244,9 @@ struct ResourceClaimConsumerReference {
   std::string resource;   // "pods"
   std::string name;
   std::string uid;
+  // The whole entry, if it has a field that this build does not know: reservedFor is written as a list, and the field
+  // must not get lost.
+  Rare<std::string> json{};
   bool operator==(const ResourceClaimConsumerReference&) const = default;
 };
 

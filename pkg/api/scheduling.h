@@ -6,10 +6,13 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "pkg/api/core.h"
 #include "pkg/api/meta.h"
+#include "pkg/api/rare.h"
+#include "pkg/api/unknown_fields.h"
 
 namespace dra::api {
 
@@ -25,6 +28,7 @@ struct PodGroup {
   // spec.resourceClaims (scheduling.k8s.io; DRAWorkloadResourceClaims): one claim each for all pods of the group. An
   // entry of a pod that equals one of them stands for that claim.
   std::vector<PodResourceClaim> resource_claims;
+  Rare<UnknownFields> unknown;
 };
 
 }  // namespace dra::api

@@ -128,6 +128,17 @@ size_t WireValue::size() const {
   return 0;
 }
 
+bool WireValue::is_json_object(size_t& members) const {
+  dom::object object;
+  if (element_of(storage_).get(object) != simdjson::SUCCESS) return false;
+  members = object.size();
+  return true;
+}
+
+std::string_view WireValue::unknown_number() const {
+  return protobuf_type_ != nullptr ? ProtobufDocument::unknown_number(*this) : std::string_view();
+}
+
 bool WireValue::each_element_impl(ElementVisitor visitor, void* context) const {
   if (protobuf_type_ != nullptr) return ProtobufDocument::each_element(*this, visitor, context);
   dom::array array;

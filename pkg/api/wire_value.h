@@ -48,6 +48,11 @@ class WireValue {
   }
   // Number of elements or members; a hint for reserve().
   size_t size() const;
+  bool in_protobuf() const { return protobuf_type_ != nullptr; }
+  // Whether this is an object in JSON; `members`: how many it has.
+  bool is_json_object(size_t& members) const;
+  // Protobuf: the first field of the document so far that its table lacks, "field 14 of Device"; else empty.
+  std::string_view unknown_number() const;
   // The value as compact JSON text. In protobuf documents only numbers and fields that hold JSON have one.
   std::string raw() const;
 

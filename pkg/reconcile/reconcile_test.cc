@@ -164,6 +164,35 @@ TEST(Writes, CarryTheirPreconditionsInTheBody) {
           "gone"));
 }
 
+// What this build does not know of a claim is still there after each of our patches of an allocated one.
+TEST(Writes, KeepWhatIsNotKnown) {
+  const Json before = Json::parse(R"({"metadata": {"name": "c", "namespace": "ns", "uid": "c", "resourceVersion": "7",
+      "newField": 1, "annotations": {"a": "1"}}, "newField": 1,
+    "spec": {"newField": 1, "devices": {"requests": [{"name": "r", "newField": {"a": [1]}}], "newField": 1}},
+    "status": {"newField": 1, "allocation": {"newField": 1, "devices": {"results": [{"request": "r", "driver": "d",
+      "pool": "p", "device": "a", "newField": 1}]}}, "devices": [{"driver": "d", "newField": 1}],
+      "reservedFor": [{"resource": "pods", "name": "p", "uid": "u", "newField": {"big": 18446744073709551615}},
+                      {"resource": "pods", "name": "q", "uid": "v"}]}})");
+  auto claim = api::decode<api::ResourceClaim>(before.dump());
+  ASSERT_TRUE(claim);
+  EXPECT_TRUE(claim->spec.unknown);
+  std::vector<api::ResourceClaimConsumerReference> consumers = claim->status.reserved_for;
+  EXPECT_EQ(consumers.at(0).uid, "u");
+  consumers.push_back({"", "pods", "new", "w"});
+  consumers.erase(consumers.begin() + 1);
+  Json after = before;
+  after.merge_patch(Json::parse(write_reservations(*claim, consumers, "x").body));
+  Json expected = before;
+  expected["status"]["reservedFor"].at(1) = {{"resource", "pods"}, {"name", "new"}, {"uid", "w"}};
+  EXPECT_EQ(after, expected);
+  after = before;
+  after.merge_patch(Json::parse(write_metadata(*claim, {"f"}, {{"b", "2"}}, "x").body));
+  expected = before;
+  expected["metadata"]["finalizers"] = {"f"};
+  expected["metadata"]["annotations"]["b"] = "2";
+  EXPECT_EQ(after, expected);
+}
+
 TEST(Writes, OursIsAddedToAndTakenFromFinalizersThatAreNotKept) {
   api::ResourceClaim claim;
   claim.metadata.name = claim.metadata.uid = "c";

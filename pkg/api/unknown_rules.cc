@@ -1,0 +1,103 @@
+#include "pkg/api/unknown_rules.h"
+
+#include <algorithm>
+#include <array>
+
+namespace dra::api::detail {
+namespace {
+
+struct Rule {
+  std::string_view place;
+  Unit unit;
+};
+
+// Anything that says which counters a device takes, which pool it belongs to, or where it can be used, says so about
+// its neighbours, too.
+constexpr auto kRules = std::to_array<Rule>({
+    {"resourceslices", Unit::kWhole},
+    {"resourceslices.apiVersion", Unit::kIgnored},
+    {"resourceslices.kind", Unit::kIgnored},
+    {"resourceslices.metadata", Unit::kIgnored},
+    {"resourceslices.status", Unit::kIgnored},
+    {"resourceslices.spec.devices", Unit::kDevice},
+    {"resourceslices.spec.devices.consumesCounters", Unit::kWhole},
+    {"resourceslices.spec.devices.nodeSelector", Unit::kWhole},
+    {"resourceclaims", Unit::kWhole},
+    {"resourceclaims.apiVersion", Unit::kIgnored},
+    {"resourceclaims.kind", Unit::kIgnored},
+    {"resourceclaims.metadata", Unit::kIgnored},
+    {"resourceclaims.status", Unit::kIgnored},
+    {"resourceclaims.status.allocation", Unit::kWhole},
+    {"deviceclasses", Unit::kWhole},
+    {"deviceclasses.apiVersion", Unit::kIgnored},
+    {"deviceclasses.kind", Unit::kIgnored},
+    {"deviceclasses.metadata", Unit::kIgnored},
+    {"deviceclasses.status", Unit::kIgnored},
+    {"podgroups", Unit::kWhole},
+    {"podgroups.apiVersion", Unit::kIgnored},
+    {"podgroups.kind", Unit::kIgnored},
+    {"podgroups.metadata", Unit::kIgnored},
+    {"podgroups.status", Unit::kIgnored},
+});
+
+struct Member {
+  std::string_view type, name;
+};
+constexpr auto kNotSupported = std::to_array<Member>({
+    {"Device", "nodeAllocatableResourceMappings"},
+    {"BasicDevice", "nodeAllocatableResourceMappings"},
+});
+
+// Parts of resource.k8s.io objects outside of what decides. Not ResourceClaimConsumerReference: what is unknown of one
+// is kept (ResourceClaimConsumerReference::json), and that needs its name.
+constexpr auto kUnwatched =
+    std::to_array<std::string_view>({"ResourceClaimStatus", "AllocatedDeviceStatus", "NetworkDeviceData",
+                                     "ResourceClaimTemplate", "ResourceClaimTemplateSpec"});
+constexpr auto kWatchedOfCore =
+    std::to_array<std::string_view>({"NodeSelector", "NodeSelectorTerm", "NodeSelectorRequirement"});
+
+template <class List>
+bool contains(const List& list, std::string_view name) {
+  return std::find(list.begin(), list.end(), name) != list.end();
+}
+
+template <class List>
+KnownValues values(const List& list) {
+  return {list.data(), list.data() + list.size()};
+}
+
+}  // namespace
+
+Unit unit_of(std::string_view place) {
+  Unit unit = Unit::kWhole;
+  size_t longest = 0;
+  for (const Rule& rule : kRules) {
+    if (!place.starts_with(rule.place) || rule.place.size() < longest) continue;
+    if (place.size() > rule.place.size() && place[rule.place.size()] != '.') continue;
+    unit = rule.unit;
+    longest = rule.place.size();
+  }
+  return unit;
+}
+
+bool is_not_supported(std::string_view type, std::string_view member) {
+  return std::any_of(kNotSupported.begin(), kNotSupported.end(),
+                     [&](const Member& one) { return one.type == type && one.name == member; });
+}
+
+bool is_watched(const schema::ObjectType& type) {
+  if (type.package.starts_with("resource/")) return !contains(kUnwatched, type.name);
+  return type.package == "core/v1" && contains(kWatchedOfCore, type.name);
+}
+
+std::optional<KnownValues> values_known_at(std::string_view place) {
+  const auto ends = [place](std::string_view end) { return place.ends_with(end); };
+  if (ends(".allocationMode")) return values(kAllocationModes);
+  if (ends(".tolerations.operator")) return values(kTolerationOperators);
+  if (ends(".tolerations.effect")) return values(kTolerationEffects);
+  if (ends(".matchExpressions.operator") || ends(".matchFields.operator")) return values(kSelectorOperators);
+  if (ends(".config.source")) return values(kConfigSources);
+  return std::nullopt;
+}
+
+}  // namespace dra::api::detail
