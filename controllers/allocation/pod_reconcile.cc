@@ -60,7 +60,7 @@ Outcome PodReconcile::run() {
 Outcome PodReconcile::wait_for_group(const Membership& membership) {
   // Its group was committed before, so it goes forward.
   if (is_marked(pod_, state_)) return run();
-  if (leave() || drop_abandoned() || withdraw()) return std::move(outcome_);
+  if (leave() || drop_abandoned() || (!membership.keeps && withdraw())) return std::move(outcome_);
   const std::string why = membership.group.shown() + ": " + membership.why;
   if (!membership.ordinary) waits("GroupWaits", why, why, Fit::kNowhere);
   count_failure("GroupWaits");

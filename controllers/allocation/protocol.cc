@@ -43,6 +43,11 @@ ClaimState state_of(const View& view, const api::Pod& pod, std::shared_ptr<const
   return one;
 }
 
+const api::UnknownField* unknown_in_allocation(const View& view, const api::ResourceClaim& claim) {
+  const auto& allocation = claim.status.allocation;
+  return allocation && allocation->unknown ? api::refusing_field(*allocation->unknown, view.ignored_fields()) : nullptr;
+}
+
 bool is_named(const api::Pod& pod, const api::ResourceClaim& claim) {
   const std::vector<std::string> keys = claim_keys_of(pod);
   return std::find(keys.begin(), keys.end(), claim.metadata.key()) != keys.end();
@@ -183,6 +188,12 @@ PodState derive_state(const View& view, const api::Pod& pod, const Options& opti
                std::to_string(claim->finalizer_bytes_dropped >> 10) + " KiB of finalizers, and at most " +
                std::to_string(api::kMaxFinalizerBytes >> 10) + " KiB are looked at: remove some",
            false);
+      continue;
+    }
+    // It may say that others cannot use the devices.
+    if (const api::UnknownField* field = unknown_in_allocation(view, *claim);
+        field != nullptr && !is_reserved_for(*claim, pod.metadata.uid)) {
+      wait("claim \"" + resolved.name + "\" of entry \"" + entry.name + "\": " + api::why_refused(*field), false);
       continue;
     }
     if (std::any_of(state.claims.begin(), state.claims.end(),

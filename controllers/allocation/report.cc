@@ -54,6 +54,8 @@ std::string metric_cause(const verdict::Verdict& verdict) {
         return Cause::kPoolIncomplete;
       case DeviceProblem::kPoolInvalid:
         return Cause::kPoolInvalid;
+      case DeviceProblem::kUnknownField:
+        return Cause::kUnknownField;
       case DeviceProblem::kFeature:
         return Cause::kFeatureDisabled;
       case DeviceProblem::kLimit:

@@ -72,6 +72,8 @@ const std::string* preferred_by(const api::ResourceClaim& claim) {
 std::string text_of(const api::ResourceClaim& claim) {
   std::string text = api::encode(claim.spec);
   if (const std::string* prefers = preferred_by(claim)) text += *prefers;
+  if (claim.spec.unknown)
+    for (const api::UnknownField& field : claim.spec.unknown->fields) text += field.field + "\n";
   return text;
 }
 

@@ -149,6 +149,21 @@ TEST_F(TaintEviction, ANotMatchingTolerationDoesNotHelp) {
   }
 }
 
+// It may tolerate the taint; whoever knows it decides.
+TEST_F(TaintEviction, NotWhileATolerationIsNotKnownAsAWhole) {
+  api::ResourceClaim strange = claim({{"broken", "Newer", "yes", "NoExecute", std::nullopt}});
+  const std::string place = "resourceclaims.status.allocation.devices.results.tolerations.operator=Newer";
+  strange.status.allocation->unknown.emplace().fields = {
+      {place, "status.allocation.devices.results[0].tolerations[0].operator", api::UnknownField::Why::kValue}};
+  cluster.put(slice({taint(now - 2s)}));
+  cluster.put(strange);
+  cluster.put(pod());
+  EXPECT_EQ(cluster.settle(), "");
+  cluster.view.ignored = {place};
+  cluster.put(pod());
+  EXPECT_EQ(cluster.settle(), kEvicted);
+}
+
 TEST_F(TaintEviction, OneOfTwoTaintsUntolerated) {
   cluster.put(slice({taint(now - 1s), taint(now - 1s, "NoExecute", "hot")}));
   cluster.put(claim({tolerate(std::nullopt)}));

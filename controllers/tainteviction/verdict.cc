@@ -43,6 +43,17 @@ std::vector<const api::ResourceClaim*> held_claims(const View& view, const api::
   return held;
 }
 
+// A toleration that this build does not know as a whole may tolerate any taint: nobody is evicted for it.
+bool tolerates_in_an_unknown_way(const View& view, const api::ResourceClaim& claim) {
+  const auto& unknown = claim.status.allocation->unknown;
+  if (!unknown) return false;
+  return unknown->more ||
+         std::any_of(unknown->fields.begin(), unknown->fields.end(), [&](const api::UnknownField& field) {
+           return field.field.starts_with("resourceclaims.status.allocation.devices.results.tolerations") &&
+                  !api::is_ignored(field, view.ignored_fields());
+         });
+}
+
 }  // namespace
 
 std::optional<Timestamp> eviction_time(const api::DeviceTaint& taint, const api::DeviceRequestAllocationResult& result,
@@ -85,10 +96,12 @@ std::optional<Verdict> judge(const View& view, const inventory::Inventory& inven
       ++as_early;
     }
   };
-  for (const api::ResourceClaim* claim : held_claims(view, pod))
+  for (const api::ResourceClaim* claim : held_claims(view, pod)) {
+    if (tolerates_in_an_unknown_way(view, *claim)) continue;
     for (const api::DeviceRequestAllocationResult& result : claim->status.allocation->results)
       for (const auto& placed : inventory.placed_taints({result.driver, result.pool, result.device}, pod.node_name))
         weigh(*claim, result, placed);
+  }
   if (!verdict) return std::nullopt;
   if (as_early > 0) verdict->reason += " (and " + std::to_string(as_early) + " more)";
   verdict->rules = std::move(rules);

@@ -48,7 +48,8 @@ std::optional<Timestamp> eviction_time(const api::DeviceTaint& taint, const api:
 
 // The pod holds the claim when the claim is of one of its entries (and its own if it was generated), or of its extended
 // resources, and is reserved for this instance of the pod.
-// Nothing: the pod may stay as far as device taints go: unbound, finished, being deleted, or nothing untolerated.
+// Nothing: the pod may stay as far as device taints go: unbound, finished, being deleted, or nothing untolerated. A
+// claim with a toleration that has an unknown field or value (pkg/api/unknown_fields.h) counts as tolerating.
 std::optional<Verdict> judge(const reconcile::View& view, const inventory::Inventory& inventory, const api::Pod& pod,
                              const RuleReading& reading = {});
 

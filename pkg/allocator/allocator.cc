@@ -305,6 +305,8 @@ class Allocator::Impl {
       usage.used += static_cast<uint32_t>(std::popcount(mask.selectable()[w] & pool.charged()[w]));
       usage.tainted += static_cast<uint32_t>(std::popcount(mask.selectable()[w] & ~mask.usable()[w]));
     }
+    for (uint32_t device = 0; pool.refuses_any() && device < pool.size(); ++device)
+      if (pool.refuses(device) && inventory::test_bit(mask.selectable(), device)) --usage.tainted;
     usage.free = pool.count_free(mask.usable());
     return usage;
   }

@@ -29,10 +29,13 @@ DeviceCause DeviceJudge::alone(FilterId id, bool admin, const Pool& pool, uint32
   Filter& filter = filters_.get(id);
   DeviceCause found;
   // A device that the class does not select is never a reason, whatever its state.
-  if (selectors(filter.class_selectors, Cause::kClassSelector, pool, device, found)) return found;
+  if (selectors(filter.class_selectors, Cause::kClassSelector, pool, device, found))
+    // A selector may fail on an attribute for no other reason than that its kind is not known.
+    return pool.refuses(device) && !found.detail.empty() ? DeviceCause{Cause::kUnknownField, -1, ""} : found;
   const PoolState state = device_index_.judge_device(pool, device).state;
   if (state == PoolState::kIncomplete) return {Cause::kPoolIncomplete, -1, ""};
   if (state == PoolState::kInvalid) return {Cause::kPoolInvalid, -1, ""};
+  if (pool.refuses(device)) return {Cause::kUnknownField, -1, ""};
   if (std::string gate = filters_.disabled_feature(pool, device); !gate.empty())
     return {Cause::kFeatureDisabled, -1, gate};
   if (selectors(filter.request_selectors, Cause::kRequestSelector, pool, device, found)) return found;
@@ -99,6 +102,8 @@ std::string DeviceJudge::example(FilterId id, const Pool& pool, uint32_t device,
     case Cause::kPoolInvalid:
       return "pool " + pool.driver_text + "/" + pool.name_text + ": " +
              device_index_.judge_device(pool, device).reason.substr(0, kMaxExpression);
+    case Cause::kUnknownField:
+      return pool.why_refused(device).substr(0, kMaxExpression);
     case Cause::kRequestSelector:
       return selectors_.expression(filter.request_selectors[static_cast<size_t>(found.index)])
           .substr(0, kMaxExpression);

@@ -144,6 +144,9 @@ bool Filters::go_on(Filter& filter, const Pool& pool, size_t slice, SliceAnswer&
       inventory::set_bit(made.failed.data(), made.next_device);
       made.any_failed = true;
     }
+    // Of a device with an unknown field it is not known that a request for all devices does not mean it.
+    if (pool.refuses_some && truth != Truth::kFalse && (pool.flags(device) & inventory::kRefused) != 0)
+      inventory::set_bit(made.selectable.data(), made.next_device);
     if (truth != Truth::kTrue || (check_capacity && !fit(filter, pool.shape(device)).fits)) continue;
     inventory::set_bit(made.selectable.data(), made.next_device);
   }
@@ -196,7 +199,7 @@ void Filters::begin_mask(Filter& filter, const Pool& pool, FilterMask& mask) {
   mask.table_version = pool.table_version;
   mask.ready_ = mask.any_failed = false;
   mask.next_slice_ = 0;
-  mask.tainted_ = device_index_.features().device_taints && device_index_.any_taints(pool);
+  mask.tainted_ = pool.refuses_any() || (device_index_.features().device_taints && device_index_.any_taints(pool));
   mask.size_ = pool.words();
   const size_t before = mask.words_.size();
   mask.words_.assign((mask.tainted_ ? 2 : 1) * mask.size_, 0);
@@ -205,11 +208,13 @@ void Filters::begin_mask(Filter& filter, const Pool& pool, FilterMask& mask) {
 }
 
 void Filters::add_taints(const Filter& filter, const Pool& pool, FilterMask& mask) {
+  const bool taints = device_index_.features().device_taints;
   uint64_t* usable = mask.words_.data() + mask.size_;
   std::copy_n(mask.words_.data(), mask.size_, usable);
   meter_.charge(pool.size() / 4);
   for (uint32_t device = 0; device < pool.size(); ++device)
-    if (inventory::test_bit(usable, device) && untolerated(filter, pool, device) != nullptr)
+    if (inventory::test_bit(usable, device) &&
+        (pool.refuses(device) || (taints && untolerated(filter, pool, device) != nullptr)))
       inventory::clear_bit(usable, device);
 }
 

@@ -4,7 +4,7 @@
 // capacity requests. Its answer for a pool is three bit sets, kept until the pool's table changes or memory is needed.
 // Making them may take long; it stops when the meter's slice ends, and the next call continues.
 //   selectable  the selectors are true, the capacity request fits, the gates allow it
-//   usable      selectable, and every taint is tolerated
+//   usable      selectable, not refused for a field that this build does not know, and every taint is tolerated
 //   failed      a selector ended with an error
 #pragma once
 
@@ -36,7 +36,7 @@ class FilterMask {
   friend class Filters;
   bool ready_ = false;
   size_t next_slice_ = 0;  // the first slice not yet in it, until it is ready
-  bool tainted_ = false;   // usable differs from selectable
+  bool tainted_ = false;   // usable may differ from selectable
   size_t size_ = 0;
   inventory::Words words_;
 };

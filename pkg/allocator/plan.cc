@@ -35,6 +35,7 @@ class Planner {
                                std::to_string(kMaxPlanClaims) + " are supported");
     for (; at_.claim < plan_.claims.size(); ++at_.claim) {
       current_claim_ = at_.claim;
+      if (refused_for_unknown(plan_.claims[at_.claim]->spec.unknown, claim_text(at_.claim))) return;
       if (!add_requests(plan_.claims[at_.claim]->spec.requests) || too_many_devices()) return;
       add_constraints(at_.claim, at_.first_request);
       if (plan_.error) return;
@@ -55,6 +56,14 @@ class Planner {
     plan_.error = Error(Code::kInvalidArgument, std::move(message));
     plan_.error_only_when_strict = only_when_strict;
     plan_.guilty_claim = current_claim_;
+  }
+
+  // A field that this build does not know may forbid what would be allocated.
+  bool refused_for_unknown(const api::Rare<api::UnknownFields>& unknown, const std::string& what) {
+    if (!unknown) return false;
+    const api::UnknownField* field = api::refusing_field(*unknown, device_index_.features().ignored_fields);
+    if (field != nullptr) refuse(false, what + ": " + api::why_refused(*field));
+    return field != nullptr;
   }
 
   void refuse_name(std::string message) {
@@ -212,6 +221,7 @@ class Planner {
     }
     plan_.classes.push_back(entry->object);
     added.device_class = entry->object.get();
+    refused_for_unknown(entry->object->unknown, what + ": device class " + quote(name));
     for (size_t i = 0; i < entry->object->selectors.size(); ++i)
       filter.class_selectors.push_back(compile(
           entry->object->selectors[i], what + ": device class " + quote(name) + ": selector #" + std::to_string(i)));

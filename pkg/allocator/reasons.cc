@@ -15,6 +15,8 @@ std::string_view cause_name(Cause cause) {
       return "PoolInvalid";
     case Cause::kWrongNode:
       return "WrongNode";
+    case Cause::kUnknownField:
+      return "UnknownField";
     case Cause::kFeatureDisabled:
       return "FeatureDisabled";
     case Cause::kClassSelector:

@@ -26,6 +26,7 @@ enum class Cause : uint8_t {
   kClassSelector,    // ClassSelector: `index` of the class's selector that rejects it or, with `detail`, fails on it
   kPoolIncomplete,   // PoolIncomplete: the pool is being updated
   kPoolInvalid,      // PoolInvalid: the pool was published wrongly
+  kUnknownField,     // UnknownField: the device or its pool has a field that this build does not know; see `example`
   kFeatureDisabled,  // FeatureDisabled: the device needs a feature gate that is off
   kRequestSelector,  // RequestSelector: `index` of the request's selector
   kEvaluationError,  // EvaluationError: a selector of the request failed on it; see `detail`

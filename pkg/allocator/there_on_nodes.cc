@@ -20,6 +20,7 @@ Counts counts_as(Cause cause) {
       return Counts::kNot;
     case Cause::kPoolIncomplete:
     case Cause::kPoolInvalid:
+    case Cause::kUnknownField:
       return Counts::kAsUnknown;
     default:
       return Counts::kAsThere;

@@ -304,7 +304,7 @@ class Audit {
     bool held = it != pool.holders.end() && !it->second.empty();
     bool share = pool.shareable(d);
     bool used = held && (!share || std::any_of(it->second.begin(), it->second.end(), [](const HolderRef& h) {
-                  return h.share == kNoStr && h.consumed.empty();
+                  return h.opaque || (h.share == kNoStr && h.consumed.empty());
                 }));
     bool free = !used && (held || pool.counters_fit(d));
     bool known = false;

@@ -127,7 +127,8 @@ void DeviceIndex::apply_slice(const api::ResourceSlice& slice) {
   }
   slice_pool_[slice.metadata.name] = pool.id;
   const PoolBefore before = before_change(pool);
-  const std::unique_ptr<SliceTable> gone = pool.put_slice(std::make_unique<SliceTable>(slice, strings_, shapes_));
+  const std::unique_ptr<SliceTable> gone =
+      pool.put_slice(std::make_unique<SliceTable>(slice, strings_, shapes_, features_.ignored_fields));
   after_change(pool, before);
 }
 
@@ -337,8 +338,8 @@ bool DeviceIndex::may_be_usable(const Pool& pool, size_t slice) const {
 
 void DeviceIndex::apply_class(const api::DeviceClass& device_class) {
   ClassEntry& entry = classes_[device_class.metadata.name];
-  bool same =
-      entry.object && entry.object->selectors == device_class.selectors && entry.object->config == device_class.config;
+  bool same = entry.object && entry.object->selectors == device_class.selectors &&
+              entry.object->config == device_class.config && entry.object->unknown == device_class.unknown;
   entry.object = std::make_shared<const api::DeviceClass>(device_class);
   if (same) return;
   entry.serial = next_serial_++;
@@ -425,7 +426,8 @@ bool DeviceIndex::matches(const api::ResourceSlice& slice) {
   const Pool* pool = find_pool(slice.driver, slice.pool.name);
   if (pool == nullptr) return false;
   auto it = pool->slices().find(slice.metadata.name);
-  return it != pool->slices().end() && it->second->same_as(SliceTable(slice, strings_, shapes_));
+  return it != pool->slices().end() &&
+         it->second->same_as(SliceTable(slice, strings_, shapes_, features_.ignored_fields));
 }
 
 // ---- claims
@@ -454,6 +456,7 @@ void DeviceIndex::drop_layer(ClaimIndex index, bool assumed) {
       return h.claim == index && h.share == held.share && (assumed ? h.assumed : h.observed);
     });
     (assumed ? holder->assumed : holder->observed) = false;
+    if (!assumed) holder->opaque = false;
     if (!holder->assumed && !holder->observed) {
       if (holder->share != kNoStr) strings_.release(holder->share);
       for (const auto& [capacity, amount] : holder->consumed) strings_.release(capacity);
@@ -473,7 +476,7 @@ void DeviceIndex::drop_layer(ClaimIndex index, bool assumed) {
 }
 
 void DeviceIndex::add_holder(Pool& pool, StrId device, ClaimIndex index,
-                             const api::DeviceRequestAllocationResult& result, bool assumed, StrId share) {
+                             const api::DeviceRequestAllocationResult& result, bool assumed, StrId share, bool opaque) {
   auto [it, fresh] = pool.holders.try_emplace(device);
   if (fresh) strings_.retain(device);
   auto holder = std::find_if(it->second.begin(), it->second.end(),
@@ -490,6 +493,7 @@ void DeviceIndex::add_holder(Pool& pool, StrId device, ClaimIndex index,
     holder = it->second.end() - 1;
   }
   (assumed ? holder->assumed : holder->observed) = true;
+  if (!assumed) holder->opaque = opaque;  // what is decided here has no such field
 }
 
 void DeviceIndex::set_allocation(std::string_view uid, const api::AllocationResult* allocation, bool assumed) {
@@ -515,6 +519,8 @@ void DeviceIndex::set_allocation(std::string_view uid, const api::AllocationResu
   ClaimUse& claim = claims_[index];
   claim.changed = ++version_;
   if (assumed) claim.has_assumed = allocation != nullptr;
+  const bool opaque = allocation != nullptr && allocation->unknown &&
+                      api::refusing_field(*allocation->unknown, features_.ignored_fields) != nullptr;
   for (size_t i = 0; allocation != nullptr && i < allocation->results.size(); ++i) {
     const api::DeviceRequestAllocationResult& result = allocation->results[i];
     if (result.admin_access) continue;
@@ -529,7 +535,7 @@ void DeviceIndex::set_allocation(std::string_view uid, const api::AllocationResu
       if (share != kNoStr) strings_.release(share);
       continue;
     }
-    add_holder(pool, device, index, result, assumed, share);
+    add_holder(pool, device, index, result, assumed, share, opaque);
     claim.held.push_back({pool.id, device, share, assumed});
     pool.for_each_named(device, [&pool](uint32_t number) { pool.refresh_device(number); });
     note_change(pool.id);

@@ -164,7 +164,7 @@ class DeviceIndex {
   void drop_if_unused(Pool& pool);
   void note_change(PoolId id);
   void add_holder(Pool& pool, StrId device, ClaimIndex claim, const api::DeviceRequestAllocationResult& result,
-                  bool assumed, StrId share);
+                  bool assumed, StrId share, bool opaque);
   void drop_layer(ClaimIndex claim, bool assumed);
   void touch_rule_pools(const api::DeviceTaintRule& rule);
   bool usable_on(const Where& place, const Node& node) const;

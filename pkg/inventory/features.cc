@@ -114,7 +114,8 @@ std::optional<bool> FeatureChoice::said(bool Features::*gate) const {
 
 Features FeatureChoice::on(std::string_view server_version) const {
   if (fixed_) return *fixed_;
-  const Features base = features_of_release(version_.empty() ? server_version : std::string_view(version_));
+  Features base = features_of_release(version_.empty() ? server_version : std::string_view(version_));
+  base.ignored_fields = ignored_fields_;
   return features_from_flag(gates_, base).value_or(base);
 }
 

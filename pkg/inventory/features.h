@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "pkg/api/unknown_fields.h"
 #include "pkg/base/error.h"
 
 namespace dra::inventory {
@@ -34,6 +35,9 @@ struct Features {
   // nodes. Drivers that publish every node under one pool name count generations per node, so this is on. The API says
   // that only the highest generation counts: --stale-pool-generations=false.
   bool stale_generations = true;
+
+  // No gate: what an administrator lists by --ignore-unknown-fields (pkg/api/unknown_fields.h).
+  api::IgnoredFields ignored_fields{};
 
   bool operator==(const Features&) const = default;
   static Features none() {
@@ -78,6 +82,7 @@ class FeatureChoice {
   // `gates`: "Name=true,Name=false". `version`: the release whose rules replace the server's; empty: the server's.
   // Errors name the wrong part and what is accepted.
   static Result<FeatureChoice> parse(std::string_view gates, std::string_view version);
+  void ignore(api::IgnoredFields fields) { ignored_fields_ = std::move(fields); }
 
   Features on(std::string_view server_version) const;
   // The operator's choice for this gate; nullopt without one.
@@ -87,6 +92,7 @@ class FeatureChoice {
   std::optional<Features> fixed_;
   std::string gates_;
   std::string version_;
+  api::IgnoredFields ignored_fields_;
 };
 
 }  // namespace dra::inventory

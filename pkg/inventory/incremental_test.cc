@@ -19,6 +19,8 @@ api::ResourceSlice random_slice(Random& random, int number) {
   slice.driver = "drv";
   slice.pool = {"p", 1 + static_cast<int64_t>(random.below(random.below(4) == 0 ? 3 : 1)),
                 random.below(20) == 0 ? 7 : static_cast<int64_t>(kSlices)};
+  if (random.below(12) == 0)
+    slice.unknown.emplace().fields = {{"resourceslices.spec.a", "spec.a", api::UnknownField::Why::kName}};
   if (number % 3 == 0) {
     for (uint64_t set = random.below(3), end = set + random.below(3); set < end; ++set)
       slice.shared_counters.push_back({"set" + std::to_string(number / 3) + std::to_string(set),
@@ -47,6 +49,11 @@ api::ResourceSlice random_slice(Random& random, int number) {
       device.consumes_counters.push_back({"set" + std::to_string(random.below(3)) + std::to_string(random.below(2)),
                                           {{random.below(2) == 0 ? "c" : "d", std::to_string(random.below(3))}}});
   }
+  if (count > 0 && !slice.unknown && random.below(6) == 0) {
+    slice.unknown.emplace().fields = {
+        {"resourceslices.spec.devices.a", "spec.devices[0].a", api::UnknownField::Why::kName}};
+    slice.unknown->devices = {{static_cast<uint32_t>(random.below(count)), 0}};
+  }
   return slice;
 }
 
@@ -74,10 +81,10 @@ std::string picture(Inventory& inventory) {
             std::to_string(pool.announced_slices) + "+" + std::to_string(pool.obsolete_slices) + " devices " +
             std::to_string(pool.devices) + " held " + std::to_string(pool.held) + " available " +
             std::to_string(pool.available) + " free " + std::to_string(usage.free) + " tainted " +
-            std::to_string(usage.tainted) + "\n";
+            std::to_string(usage.tainted) + " refused '" + pool.refused + "'" + (pool.refuses_some ? " some\n" : "\n");
     for (const DeviceInfo& device : inventory.devices(pool.id))
       text += device.slice + "/" + device.name.device + (device.available ? " free " : " ") + device.node + " " +
-              std::to_string(device.holders.size()) + "\n";
+              std::to_string(device.holders.size()) + " " + device.refused + "\n";
   }
   for (const PoolInfo& part : inventory.pools_by_node()) {
     const Usage usage = inventory.usage(part);

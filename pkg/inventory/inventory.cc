@@ -22,6 +22,8 @@ PoolInfo describe_pool(const DeviceIndex& device_index, const Pool& pool) {
   info.state = pool.state;
   info.reason = pool.reason;
   info.differs_by_node = pool.differs_by_node();
+  info.refused = pool.refused;
+  info.refuses_some = pool.refuses_some;
   info.devices = pool.size();
   info.held = static_cast<uint32_t>(count_bits(pool.charged(), pool.words()));
   info.available = static_cast<uint32_t>(count_bits(pool.available(), pool.words()));
@@ -52,8 +54,9 @@ DeviceInfo describe_device(const DeviceIndex& device_index, const Pool& pool, ui
   const Where& place = slice.where_of(local);
   if (place.kind == Where::kNode) info.node = device_index.strings().text(place.node);
   info.allow_multiple_allocations = (slice.flags[local] & kMultiple) != 0;
-  info.available =
-      device_index.judge_device(pool, device).state == PoolState::kComplete && test_bit(pool.available(), device);
+  info.refused = pool.why_refused(device);
+  info.available = device_index.judge_device(pool, device).state == PoolState::kComplete &&
+                   test_bit(pool.available(), device) && info.refused.empty();
   for (const api::DeviceTaint* taint : device_index.taints(pool, device)) info.taints.push_back(*taint);
   info.holders = describe_holders(device_index, pool, slice.names[local]);
   return info;
@@ -91,9 +94,10 @@ Usage usage_among(const DeviceIndex& device_index, const Pool& pool, const Words
   usage.tainted = count(tainted.data());
   if (pool.state != PoolState::kComplete && !pool.differs_by_node() && pool.stale_first() == pool.size()) return usage;
   for (size_t w = 0; w < among.size(); ++w) barred[w] = ~barred[w] & among[w];
-  if (pool.state != PoolState::kComplete)
+  if (pool.state != PoolState::kComplete || pool.refuses_any())
     for (uint32_t device = 0; device < pool.size(); ++device)
-      if (test_bit(barred.data(), device) && device_index.judge_device(pool, device).state != PoolState::kComplete)
+      if (test_bit(barred.data(), device) &&
+          (pool.refuses(device) || device_index.judge_device(pool, device).state != PoolState::kComplete))
         clear_bit(barred.data(), device);
   usage.free = pool.count_free(barred.data());
   return usage;
@@ -244,7 +248,8 @@ bool Inventory::are_free(const api::AllocationResult& allocation) const {
     bool simple = true;
     pool->for_each_named(name, [&](uint32_t device) {
       ++named;
-      simple = simple && !pool->shareable(device) && pool->uses_begin(device) == pool->uses_end(device);
+      simple = simple && !pool->shareable(device) && !pool->refuses(device) &&
+               pool->uses_begin(device) == pool->uses_end(device);
     });
     return named == 1 && simple;
   });

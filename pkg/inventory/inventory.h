@@ -65,6 +65,10 @@ struct PoolInfo {
   PoolState state = PoolState::kComplete;
   std::string reason;            // for kIncomplete and kInvalid: a sentence that names slice, device and field
   bool differs_by_node = false;  // not complete as a whole, and nodes may judge it otherwise: see pools_by_node()
+  // Why no device of the pool is allocated, whatever its state: a slice has a field that this build does not know
+  // (docs/design/unknown-fields.md). Empty: they are.
+  std::string refused;
+  bool refuses_some = false;  // some devices are refused for such a field (DeviceInfo::refused)
   uint32_t devices = 0;
   uint32_t held = 0;       // devices with at least one holder
   uint32_t available = 0;  // neither held exclusively nor blocked by counters
@@ -74,9 +78,9 @@ struct PoolInfo {
 struct Usage {
   uint32_t total = 0;
   uint32_t used = 0;  // held by a claim
-  // Can be allocated now, all together: in a usable pool, without a taint that excludes claims, not held exclusively,
-  // with capacity left. Of devices that share counters, counts those that fit together when taken in allocation
-  // order.
+  // Can be allocated now, all together: in a usable pool, not refused for an unknown field, without a taint that
+  // excludes claims, not held exclusively, with capacity left. Of devices that share counters, counts those that fit
+  // together when taken in allocation order.
   uint32_t free = 0;
   uint32_t tainted = 0;  // NoSchedule or NoExecute
   Usage& operator+=(const Usage& more);
@@ -96,6 +100,7 @@ struct DeviceInfo {
   std::string node;  // the node, if the device is local to one
   bool allow_multiple_allocations = false;
   bool available = false;
+  std::string refused;                   // why it is not allocated: a field that this build does not know; empty: it is
   std::vector<api::DeviceTaint> taints;  // of the slice and of rules
   std::vector<Holder> holders;
 };

@@ -65,6 +65,8 @@ void Pool::enlist(const SliceTable& slice) {
   ++of.announced[slice.announced];
   if (!slice.problem.empty()) of.unusable.insert(&slice);
   of.not_of_one_node += !is_of_one_node(slice);
+  if (!slice.pool_refused.empty()) of.refusing.insert(&slice);
+  if (!slice.refused.empty()) of.refusing_some.insert(&slice);
 }
 
 void Pool::strike(const SliceTable& slice) {
@@ -72,6 +74,8 @@ void Pool::strike(const SliceTable& slice) {
   of->second.not_of_one_node -= !is_of_one_node(slice);
   of->second.slices.erase(&slice);
   of->second.unusable.erase(&slice);
+  of->second.refusing.erase(&slice);
+  of->second.refusing_some.erase(&slice);
   auto announced_by = of->second.announced.find(slice.announced);
   if (--announced_by->second == 0) of->second.announced.erase(announced_by);
   if (of->second.slices.empty()) generations_.erase(of);
@@ -119,6 +123,15 @@ void Pool::take_out(const SliceTable& slice) {
 
 // ---- use
 
+const std::string& Pool::why_refused(uint32_t device) const {
+  if (!refused.empty()) return refused;
+  static const std::string none;
+  uint32_t local;
+  const SliceTable& slice = slice_of(device, &local);
+  const auto found = slice.refused.find(local);
+  return found == slice.refused.end() ? none : slice.refusals[found->second];
+}
+
 uint32_t Pool::find_device(StrId device_name) const {
   uint32_t lowest = kNone;
   for_each_named(device_name, [&lowest](uint32_t device) { lowest = std::min(lowest, device); });
@@ -143,7 +156,7 @@ void Pool::set_held(uint32_t device) {
   const bool any = it != holders.end() && !it->second.empty();
   const bool can_share = any && shareable(device);
   const bool whole = any && (!can_share || std::any_of(it->second.begin(), it->second.end(), [](const HolderRef& h) {
-                       return h.share == kNoStr && h.consumed.empty();
+                       return h.opaque || (h.share == kNoStr && h.consumed.empty());
                      }));
   assign_bit(in_use_.data(), device, whole);
   if (can_share) {

@@ -28,6 +28,8 @@ struct HolderRef {
   StrId share = kNoStr;
   bool observed = false;
   bool assumed = false;
+  // Its allocation has a field that this build does not know: nobody else gets more of the device.
+  bool opaque = false;
   std::vector<std::pair<StrId, Amount>> consumed;  // by capacity name; of shared devices
 };
 
@@ -86,6 +88,11 @@ class Pool {
   }
   bool shareable(uint32_t device) const { return features_.consumable && (flags(device) & kMultiple) != 0; }
   bool any_shareable() const { return shareable_slices_ > 0; }
+  // Why the device is refused, whatever holds it: it or its pool has a field that this build does not know. Empty: it
+  // is not.
+  const std::string& why_refused(uint32_t device) const;
+  bool refuses(uint32_t device) const { return !refused.empty() || (flags(device) & kRefused) != 0; }
+  bool refuses_any() const { return !refused.empty() || refuses_some; }
   const CapacityShape& shape(uint32_t device) const {
     uint32_t local;
     const SliceTable& slice = slice_of(device, &local);
@@ -137,7 +144,8 @@ class Pool {
   // ---- use
   // Updates the state of one device after its holders changed.
   void refresh_device(uint32_t device);
-  // Exclusive devices: held at all; shared devices: held without a share and without consumed capacity.
+  // Exclusive devices: held at all; shared devices: held without a share and without consumed capacity, or by an
+  // allocation with an unknown field.
   const uint64_t* in_use() const { return in_use_.data(); }
   // Held by any claim: its counters are taken.
   const uint64_t* charged() const { return charged_.data(); }
@@ -175,6 +183,10 @@ class Pool {
   // The combined content of the slices.
   PoolState state = PoolState::kIncomplete;
   std::string reason;
+  // Of the slices of the highest generation: why the whole pool is refused; empty if it is not. `refuses_some`: a
+  // device is.
+  std::string refused;
+  bool refuses_some = false;
   int64_t generation = 0;
   int64_t announced = 0;
   int64_t seen = 0;
@@ -198,9 +210,11 @@ class Pool {
       bool operator()(const SliceTable* a, const SliceTable* b) const { return a->name < b->name; }
     };
     std::set<const SliceTable*, ByName> slices;
-    std::map<int64_t, uint32_t> announced;         // announced numbers of slices, and by how many
-    std::set<const SliceTable*, ByName> unusable;  // with a problem
-    size_t not_of_one_node = 0;                    // slices with counters, or that do not name one node as a whole
+    std::map<int64_t, uint32_t> announced;              // announced numbers of slices, and by how many
+    std::set<const SliceTable*, ByName> unusable;       // with a problem
+    std::set<const SliceTable*, ByName> refusing;       // that refuse the pool
+    std::set<const SliceTable*, ByName> refusing_some;  // that refuse devices
+    size_t not_of_one_node = 0;                         // slices with counters, or that do not name one node as a whole
   };
   // A slice that counts and has devices.
   struct Part {
@@ -229,6 +243,7 @@ class Pool {
   void judge();
   bool slices_differ_in_place() const;
   std::string nodes_that_publish() const;
+  void judge_refusals(const Generation& newest);
 
   // pool_parts.cc: the devices of a slice that counts
   void add_part(const SliceTable& slice, bool stale);

@@ -110,10 +110,13 @@ std::string Pool::nodes_that_publish() const {
 void Pool::judge() {
   state = PoolState::kComplete;
   reason.clear();
+  refused.clear();
+  refuses_some = false;
   announced = seen = obsolete = 0;
   differs_ = false;
   if (generations_.empty()) return;
   const Generation& newest = generations_.rbegin()->second;
+  judge_refusals(newest);
   seen = static_cast<int64_t>(newest.slices.size());
   obsolete = static_cast<int64_t>(slices_.size() - stale_parts_) - seen;
   announced = (*newest.slices.begin())->announced;
@@ -137,6 +140,16 @@ void Pool::judge() {
     invalid(std::move(missing));
   }
   differs_ = state != PoolState::kComplete && slices_differ_in_place();
+}
+
+void Pool::judge_refusals(const Generation& newest) {
+  if (!newest.refusing.empty()) refused = (*newest.refusing.begin())->pool_refused;
+  refuses_some = !newest.refusing_some.empty();
+  // Slices of an older generation that still count.
+  for (size_t s = live_.size() - stale_parts_; s < live_.size(); ++s) {
+    refuses_some = refuses_some || !live_[s]->refused.empty();
+    if (refused.empty()) refused = live_[s]->pool_refused;
+  }
 }
 
 Judgement Pool::judge_for(const std::vector<const SliceTable*>& relevant) const {

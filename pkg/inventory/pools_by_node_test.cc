@@ -145,6 +145,36 @@ std::string found(Inventory& inventory, const std::string& node) {
   return "none";
 }
 
+// A field that is not known refuses the pool on all its nodes; it says something about the pool.
+TEST(PoolsByNode, AnUnknownFieldRefusesThePoolOfAllNodesWhileItsSliceCounts) {
+  Inventory inventory;
+  const auto refused = [&](const std::string& node) {
+    return inventory.device_on({"drv", "blue", "eth0"}, node)->refused;
+  };
+  for (const char* node : {"m0", "m1"}) inventory.apply_slice(slice(node, node, 1, 1, {"eth0", "eth1"}));
+  api::ResourceSlice strange = slice("m1", "m1", 1, 1, {"eth0", "eth1"});
+  strange.unknown.emplace().fields = {{"resourceslices.spec.a", "spec.a", api::UnknownField::Why::kName}};
+  inventory.apply_slice(strange);
+  for (const char* node : {"m0", "m1"}) {
+    EXPECT_EQ(state_on(inventory, node), PoolState::kComplete) << node;
+    EXPECT_TRUE(refused(node).starts_with("ResourceSlice \"m1\": field spec.a is not known")) << refused(node);
+    EXPECT_FALSE(inventory.device_on({"drv", "blue", "eth0"}, node)->available);
+  }
+  for (const PoolInfo& part : inventory.pools_by_node()) EXPECT_EQ(inventory.usage(part).free, 0u);
+  // m0 goes on to the next generation; m1 still uses its own.
+  inventory.apply_slice(slice("m0", "m0", 2, 1, {"eth0", "eth1"}));
+  EXPECT_FALSE(refused("m1").empty());
+  inventory.apply_slice(slice("m1", "m1", 1, 1, {"eth0", "eth1"}));
+  EXPECT_EQ(refused("m0") + refused("m1"), "");
+  // One device of one node.
+  strange.unknown->fields = {{"resourceslices.spec.devices.a", "spec.devices[1].a", api::UnknownField::Why::kName}};
+  strange.unknown->devices = {{1, 0}};
+  inventory.apply_slice(strange);
+  EXPECT_EQ(refused("m0") + refused("m1"), "");
+  EXPECT_FALSE(inventory.device_on({"drv", "blue", "eth1"}, "m1")->refused.empty());
+  EXPECT_EQ(inventory.device_on({"drv", "blue", "eth1"}, "m0")->refused, "");
+}
+
 TEST(PoolsByNode, RandomPoolsAreJudgedAsTheRuleSays) {
   std::map<std::string, int> seen;
   for (uint64_t seed = 1; seed <= 300; ++seed) {

@@ -113,7 +113,8 @@ std::shared_ptr<const CapacityShape> ShapeCache::shape(const api::Device& device
   return shape;
 }
 
-SliceTable::SliceTable(const api::ResourceSlice& slice, Strings& strings, ShapeCache& shape_cache)
+SliceTable::SliceTable(const api::ResourceSlice& slice, Strings& strings, ShapeCache& shape_cache,
+                       const api::IgnoredFields& ignored)
     : name(slice.metadata.name),
       generation(slice.pool.generation),
       announced(slice.pool.resource_slice_count),
@@ -146,6 +147,7 @@ SliceTable::SliceTable(const api::ResourceSlice& slice, Strings& strings, ShapeC
   for (size_t i = 0; i < count; ++i)
     add_device(slice.devices[i], i == 0 ? nullptr : &slice.devices[i - 1], shape_cache);
   add_counter_sets(slice.shared_counters);
+  if (slice.unknown) refuse(slice, ignored);
   make_marks();
   attrs.shrink_to_fit();
   uses.shrink_to_fit();
@@ -183,7 +185,8 @@ bool SliceTable::same_as(const SliceTable& other) const {
   const bool same_shapes = shapes == other.shapes || (!problem.empty() && shapes.size() == other.shapes.size());
   return name == other.name && driver == other.driver && pool == other.pool && generation == other.generation &&
          announced == other.announced && where == other.where && has_counter_sets == other.has_counter_sets &&
-         problem == other.problem && names == other.names && flags == other.flags && attr_first == other.attr_first &&
+         problem == other.problem && pool_refused == other.pool_refused && refused == other.refused &&
+         refusals == other.refusals && names == other.names && flags == other.flags && attr_first == other.attr_first &&
          attrs == other.attrs && shape_of == other.shape_of && same_shapes && use_first == other.use_first &&
          uses == other.uses && amounts == other.amounts && bare_sets == other.bare_sets &&
          taints_of == other.taints_of && taint_sets == other.taint_sets && device_where == other.device_where &&
@@ -192,6 +195,45 @@ bool SliceTable::same_as(const SliceTable& other) const {
 
 void SliceTable::note(std::string text) {
   if (problem.empty()) problem = "ResourceSlice " + quote(name) + ": " + std::move(text);
+}
+
+void SliceTable::refuse(const api::ResourceSlice& slice, const api::IgnoredFields& ignored) {
+  const api::UnknownFields& unknown = *slice.unknown;
+  const std::string of_slice = "ResourceSlice " + quote(name) + ": ";
+  std::vector<bool> of_devices(unknown.fields.size(), false);
+  for (const api::UnknownFields::OfDevice& one : unknown.devices) {
+    of_devices[one.field] = true;
+    const api::UnknownField& field = unknown.fields[one.field];
+    if (one.device >= size() || api::is_ignored(field, ignored)) continue;
+    flags[one.device] |= kRefused;
+    refused.try_emplace(one.device, one.field);
+  }
+  if (!refused.empty())
+    for (const api::UnknownField& field : unknown.fields) refusals.push_back(of_slice + api::why_refused(field));
+  // More than are recorded: some may concern the pool.
+  if (unknown.more) pool_refused = of_slice + api::why_refused(unknown.fields.back());
+  for (size_t i = 0; i < unknown.fields.size() && pool_refused.empty(); ++i)
+    if (!of_devices[i] && !api::is_ignored(unknown.fields[i], ignored))
+      pool_refused = of_slice + api::why_refused(unknown.fields[i]);
+  widen(unknown, ignored);
+}
+
+// Where it may be: of a refused slice or device that is nowhere by what is known, or by a node selector that is not
+// known as a whole, that is every node. So a request for all devices of its class waits instead of taking the others.
+void SliceTable::widen(const api::UnknownFields& unknown, const api::IgnoredFields& ignored) {
+  const auto selector_of = [&](std::string_view place) {
+    return std::any_of(unknown.fields.begin(), unknown.fields.end(), [&](const api::UnknownField& field) {
+      return field.field.starts_with(place) && !api::is_ignored(field, ignored);
+    });
+  };
+  const auto open = [](Where& place, bool selector) {
+    if (place.kind == Where::kNowhere || (place.kind == Where::kSelector && selector))
+      place = Where{Where::kAll, kNoStr, {}};
+  };
+  if (!pool_refused.empty()) open(where, unknown.more || selector_of("resourceslices.spec.nodeSelector"));
+  const bool of_devices = unknown.more || selector_of("resourceslices.spec.devices.nodeSelector");
+  for (uint32_t device = 0; device < device_where.size(); ++device)
+    if (!pool_refused.empty() || (flags[device] & kRefused) != 0) open(device_where[device], of_devices);
 }
 
 Where SliceTable::make_where(const std::string& node, const std::optional<api::NodeSelector>& selector, bool all) {

@@ -2,7 +2,8 @@
 //
 // Attribute keys are normalised to "domain/name" (a bare name belongs to the driver's domain; if both spellings are
 // published, the qualified one wins, as in selectors and constraints). Attribute values are texts in one encoding
-// (value_code.h). A slice that cannot be used has a `problem` and makes its pool invalid.
+// (value_code.h). A slice that cannot be used has a `problem` and makes its pool invalid. One with something that this
+// build does not know (pkg/api/unknown_fields.h) has devices that are refused, or refuses its whole pool.
 #pragma once
 
 #include <map>
@@ -75,6 +76,7 @@ enum DeviceFlag : uint8_t {
   kHasList = 8,        // a list attribute
   kSpoiled = 16,       // an attribute value for which no selector can be evaluated
   kConsumes = 32,      // consumesCounters is not empty
+  kRefused = 64,       // has a field that this build does not know
 };
 
 // Where a slice or a device can be used.
@@ -115,7 +117,8 @@ class ShapeCache {
 
 class SliceTable {
  public:
-  SliceTable(const api::ResourceSlice& slice, Strings& strings, ShapeCache& shapes);
+  SliceTable(const api::ResourceSlice& slice, Strings& strings, ShapeCache& shapes,
+             const api::IgnoredFields& ignored = {});
   ~SliceTable();
   SliceTable(const SliceTable&) = delete;
   SliceTable& operator=(const SliceTable&) = delete;
@@ -146,6 +149,10 @@ class SliceTable {
   Where where;
   bool has_counter_sets = false;
   std::string problem;
+  // Of what is not known: why the whole pool is refused; empty if it is not. And why each device is that has kRefused.
+  std::string pool_refused;
+  std::map<uint32_t, uint32_t> refused;  // by device; into `refusals`
+  std::vector<std::string> refusals;
 
   // one entry per device
   std::vector<StrId> names;
@@ -179,6 +186,8 @@ class SliceTable {
   void add_counter_sets(const std::vector<api::CounterSet>& sets);
   Where make_where(const std::string& node, const std::optional<api::NodeSelector>& selector, bool all);
   void note(std::string text);
+  void refuse(const api::ResourceSlice& slice, const api::IgnoredFields& ignored);
+  void widen(const api::UnknownFields& unknown, const api::IgnoredFields& ignored);
 
   Strings& strings_;
   // Only while building.

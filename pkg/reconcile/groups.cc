@@ -76,6 +76,12 @@ Membership of_pod_group(const View& view, GroupRef group) {
   const api::PodGroup* object = view.pod_group(api, group.ns + "/" + group.name);
   if (object == nullptr) return waiting(std::move(group), name + " does not exist", false);
   if (object->metadata.deleting()) return waiting(std::move(group), name + " is being deleted", false);
+  if (const api::UnknownField* field =
+          object->unknown ? api::refusing_field(*object->unknown, view.ignored_fields()) : nullptr) {
+    Membership refused = waiting(std::move(group), name + ": " + api::why_refused(*field), false);
+    refused.keeps = true;
+    return refused;
+  }
   // Policy "basic", or no minMember: its pods are placed one by one.
   if (!object->min_count) return {};
   Membership member = member_of(std::move(group), *object->min_count, (core ? "minCount of " : "minMember of ") + name);

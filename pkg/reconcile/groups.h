@@ -60,6 +60,8 @@ struct Membership {
   std::string why;
   // kWaits: it ends by itself in a moment (a list is under way).
   bool ordinary = false;
+  // kWaits: what its pods hold stays held meanwhile.
+  bool keeps = false;
   // How long the group's unmarked holds last; nothing: the manager's own setting.
   std::optional<Duration> timeout;
   // kMember: for all members together.

@@ -56,6 +56,32 @@ TEST(Groups, ACountIsANumberOfPodsThatCanBePlacedTogether) {
   }
 }
 
+TEST(Groups, AFieldThatIsNotKnownKeepsThePodsWaiting) {
+  MemoryView view;
+  api::Pod pod = pod_named("a");
+  pod.pod_group_name = "g";
+  api::PodGroup group;
+  group.metadata.ns = "ml";
+  group.metadata.name = "g";
+  for (const bool gang : {false, true}) {
+    group.min_count = gang ? std::optional<int32_t>(2) : std::nullopt;
+    group.unknown.reset();
+    view.groups[GroupApi::kCore].insert_or_assign("ml/g", group);
+    EXPECT_NE(membership_of(view, pod).state, Membership::State::kWaits);
+    group.unknown.emplace().fields = {{"podgroups.spec.newField", "spec.newField", api::UnknownField::Why::kName}};
+    view.groups[GroupApi::kCore].insert_or_assign("ml/g", group);
+    const Membership refused = membership_of(view, pod);
+    EXPECT_EQ(refused.state, Membership::State::kWaits);
+    EXPECT_TRUE(refused.keeps) << "what it has stays";
+    EXPECT_EQ(refused.why,
+              "PodGroup ml/g: field spec.newField is not known to this version: upgrade the manager or, if "
+              "that is safe, ignore it by --ignore-unknown-fields=podgroups.spec.newField");
+    view.ignored = {"podgroups.spec.newField"};
+    EXPECT_NE(membership_of(view, pod).state, Membership::State::kWaits);
+    view.ignored.clear();
+  }
+}
+
 TEST(Groups, MembersAreOfOneNamespace) {
   MemoryView view;
   for (const char* ns : {"ml", "other"}) {

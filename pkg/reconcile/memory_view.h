@@ -36,6 +36,7 @@ class MemoryView : public View {
   std::map<std::string, uint64_t, std::less<>> tallies;                // by uid
   std::map<std::pair<std::string, std::string>, std::pair<std::string, WallTime>> notes;  // (uid, topic) -> text, since
   WallTime time{std::chrono::seconds{1'700'000'000}};
+  api::IgnoredFields ignored;
 
   void put(api::Pod pod);
   void put(api::ResourceClaim claim);
@@ -76,6 +77,7 @@ class MemoryView : public View {
   uint64_t tallied(std::string_view uid) const override;
   std::optional<Noted> note(std::string_view uid, std::string_view topic) const override;
   WallTime now() const override { return time; }
+  const api::IgnoredFields& ignored_fields() const override { return ignored; }
 };
 
 }  // namespace dra::reconcile

@@ -125,6 +125,11 @@ class View {
   virtual std::optional<Noted> note(std::string_view /*uid*/, std::string_view /*topic*/) const { return std::nullopt; }
 
   virtual WallTime now() const = 0;
+  // What an administrator lists by --ignore-unknown-fields (pkg/api/unknown_fields.h).
+  virtual const api::IgnoredFields& ignored_fields() const {
+    static const api::IgnoredFields none;
+    return none;
+  }
   // The version of resource.k8s.io in use: "resource.k8s.io/v1".
   virtual std::string_view dra_api_version() const { return "resource.k8s.io/v1"; }
   // The version in which DeviceTaintRules are read and written.

@@ -11,6 +11,7 @@ namespace {
 constexpr size_t kMaxText = 160;
 constexpr size_t kMaxName = 120;
 constexpr size_t kMaxBlocked = 320;
+constexpr size_t kMaxRefusal = 600;  // names the flag to set at its end
 
 std::string with(const std::string& words, const std::string& text) {
   return text.empty() ? words : words + " (" + clean(text, kMaxText) + ")";
@@ -63,6 +64,8 @@ std::string problem_words(const RequestVerdict& request, const DeviceGroup& grou
       return with("in a pool that is being updated", group.text);
     case DeviceProblem::kPoolInvalid:
       return with("in a pool that is published wrongly", group.text);
+    case DeviceProblem::kUnknownField:
+      return "refused" + (group.text.empty() ? std::string() : " (" + clean(group.text, kMaxRefusal) + ")");
     case DeviceProblem::kFeature:
       return "that need feature gate " + clean(group.text, kMaxText);
     case DeviceProblem::kLimit:

@@ -12,6 +12,7 @@ namespace dra::verdict {
 namespace {
 
 constexpr size_t kMaxDeviceText = 256;
+constexpr size_t kMaxRefusalText = 600;  // at its end it says what to do
 
 DeviceProblem problem_of(const allocator::CauseCount& count) {
   using allocator::Cause;
@@ -20,6 +21,8 @@ DeviceProblem problem_of(const allocator::CauseCount& count) {
       return DeviceProblem::kPoolIncomplete;
     case Cause::kPoolInvalid:
       return DeviceProblem::kPoolInvalid;
+    case Cause::kUnknownField:
+      return DeviceProblem::kUnknownField;
     case Cause::kFeatureDisabled:
       return DeviceProblem::kFeature;
     case Cause::kRequestSelector:
@@ -48,7 +51,8 @@ DeviceProblem problem_of(const allocator::CauseCount& count) {
 DeviceGroup group_of(const allocator::CauseCount& count) {
   DeviceGroup group;
   group.problem = problem_of(count);
-  group.text = clean(count.example.empty() ? count.detail : count.example, kMaxDeviceText);
+  group.text = clean(count.example.empty() ? count.detail : count.example,
+                     count.cause == allocator::Cause::kUnknownField ? kMaxRefusalText : kMaxDeviceText);
   group.devices = count.devices;
   if (!count.device.empty()) group.names.push_back(clean(count.device, kMaxDeviceText));
   group.more_holders = count.more_holders;
@@ -331,9 +335,10 @@ void pin_nodes(NodeFindings& findings, std::vector<inventory::NodeId>& passed, c
 }
 
 std::string_view device_problem_name(DeviceProblem problem) {
-  static constexpr std::array<std::string_view, 15> kNames = {
-      "Free",          "FreeElsewhere", "Held",           "Cut",         "Counter", "Capacity", "Taint",   "Selector",
-      "SelectorFails", "Constraint",    "PoolIncomplete", "PoolInvalid", "Feature", "Limit",    "SetAside"};
+  static constexpr std::array<std::string_view, 16> kNames = {
+      "Free",         "FreeElsewhere", "Held",          "Cut",        "Counter",        "Capacity",
+      "Taint",        "Selector",      "SelectorFails", "Constraint", "PoolIncomplete", "PoolInvalid",
+      "UnknownField", "Feature",       "Limit",         "SetAside"};
   return kNames.at(static_cast<size_t>(problem));
 }
 
@@ -356,7 +361,7 @@ Verdict explain(const DeviceFacts& facts, const Question& question, const NodeFi
   verdict.nodes = findings.nodes;
   verdict.passed = findings.passed;
   verdict.refused = findings.refused;
-  if (found && found->error) verdict.refused = clean(found->error->message(), kMaxSentence / 2);
+  if (found && found->error) verdict.refused = clean(found->error->message(), kMaxSentence);
   const bool undecided = found && (found->outcome == allocator::Outcome::kBudgetSpent ||
                                    found->outcome == allocator::Outcome::kUnfinished);
   verdict.answer = undecided ? Answer::kUndecided : Answer::kDoesNotFit;

@@ -58,6 +58,7 @@ enum class DeviceProblem : uint8_t {
   kConstraint,      // too few devices share a value, or too few different values (`text`)
   kPoolIncomplete,  // `text`: "2 of 3 slices of generation 7 seen"
   kPoolInvalid,     // `text`: why
+  kUnknownField,    // it or its pool has a field that this build does not know (`text`: why, and what to do)
   kFeature,         // needs a feature gate that is off (`text`)
   kLimit,           // usable, but a claim can have at most 32
   kSetAside,        // kept from this pod (`text`: why); no claim holds it
