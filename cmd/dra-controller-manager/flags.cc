@@ -24,7 +24,7 @@ constexpr const char* kDescription =
 
 // The texts of flags whose meaning depends on other flags or needs parsing.
 struct Texts {
-  std::string controllers = "*", feature_gates, kubernetes_version, cel_extensions;
+  std::string controllers = "*", feature_gates, kubernetes_version, ignored_fields, cel_extensions;
   std::string lease_kind = "leases";
 };
 
@@ -107,8 +107,12 @@ std::string settle(const Texts& texts, Flags& flags) {
   const auto controllers = chosen_controllers(texts.controllers);
   if (!controllers) return controllers.error().message();
   flags.manager.controllers = *controllers;
-  const auto features = inventory::FeatureChoice::parse(texts.feature_gates, texts.kubernetes_version);
+  auto features = inventory::FeatureChoice::parse(texts.feature_gates, texts.kubernetes_version);
   if (!features) return "--feature-gates, --kubernetes-version: " + features.error().message();
+  api::IgnoredFields ignored;
+  if (const std::string wrong = api::read_ignored_fields(texts.ignored_fields, ignored); !wrong.empty())
+    return "--ignore-unknown-fields: " + wrong;
+  features->ignore(std::move(ignored));
   flags.manager.features = *features;
   if (std::string wrong = switch_on_cel_extensions(texts.cel_extensions, flags.manager); !wrong.empty()) return wrong;
   if (std::string wrong = wrong_level(flags.manager.allocation.topology_levels); !wrong.empty()) return wrong;
@@ -185,6 +189,10 @@ void define_rules(CLI::App& app, Texts& texts, Flags& flags) {
   app.add_option("--kubernetes-version", texts.kubernetes_version,
                  "Decide by the rules of this release (1.36, 1.37) for selectors and capacities, whatever the API "
                  "server says that it is");
+  app.add_option("--ignore-unknown-fields", texts.ignored_fields,
+                 "Fields of slices, claims, classes and PodGroups that are ignored although this version does not know "
+                 "or support them, as the event about one names it: resourceslices.spec.devices.newField,... Without "
+                 "it what has such a field is not allocated");
   using allocator::Strategy;
   add_choice<Strategy>(
       app, "--strategy", flags.manager.strategy,

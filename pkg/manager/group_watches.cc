@@ -76,7 +76,9 @@ void GroupWatches::watch(GroupApi api, const std::string& version) {
   watched.informer =
       std::make_unique<client::Informer<api::PodGroup>>(reactor_, transport_, random_, std::move(options), traits_);
   watched.informer->store().on_change([this, api](const client::Change<api::PodGroup>& change) {
-    hooks_.changed(reconcile::group_key(api, (change.after ? change.after : change.before)->metadata.key()));
+    const std::string key = reconcile::group_key(api, (change.after ? change.after : change.before)->metadata.key());
+    hooks_.seen(key, change.after.get());
+    hooks_.changed(key);
   });
   watched.informer->objects().on_replaced([this, api] {
     reactor_.post([this, api, alive = std::weak_ptr<bool>(alive_)] {

@@ -24,6 +24,8 @@ class GroupWatches {
   struct Hooks {
     std::function<void(std::string_view group)> changed;  // Reconciler::on_group()
     std::function<void()> known;                          // the answer of known() changed: requeue all pods
+    // Each PodGroup as it is now; null: it is gone.
+    std::function<void(std::string_view group, const api::PodGroup* after)> seen;
   };
   // All must outlive it.
   GroupWatches(Reactor& reactor, client::Transport& transport, Random& random,

@@ -34,6 +34,7 @@
 #include "pkg/manager/store_handlers.h"
 #include "pkg/manager/store_view.h"
 #include "pkg/manager/stuck_claims.h"
+#include "pkg/manager/unknown_objects.h"
 #include "pkg/manager/watches.h"
 
 namespace dra::manager {
@@ -76,6 +77,7 @@ struct Manager::Impl {
         events(recorder),
         runner(reactor, view, memory, {api, events, instruments, assumptions}),
         audit(reactor, inventory, stores, instruments, events),
+        unknown(registry, events, inventory.features().ignored_fields),
         mix_seed(reactor, allocator, stores),
         resync(reactor, stores, view, runner, [this](const api::Pod& pod) { assumptions.recall(pod); }),
         cache_keeper(reactor, allocator, nodes, [this] { return watches ? watches->claims.objects().size() : 0; }),
@@ -83,6 +85,7 @@ struct Manager::Impl {
         own_mode(
             reactor, rest, [this] { return pods_without_claims(); }, [this] { pause_disputed(); }) {
     nodes.number_by(inventory);
+    view.set_ignored_fields(inventory.features().ignored_fields);
     instruments.set_leader(false);
     runner.observe_writes(options.on_write);
     runner.observe_reconciles(options.on_reconcile);
@@ -162,7 +165,8 @@ struct Manager::Impl {
     groups = std::make_unique<GroupWatches>(
         reactor, transport, random, w.traits, preflight,
         GroupWatches::Hooks{[this](std::string_view group) { runner.group_changed(group); },
-                            [this] { resync_if_leading(); }});
+                            [this] { resync_if_leading(); },
+                            [this](std::string_view key, const api::PodGroup* after) { unknown.changed(key, after); }});
     stores.groups = groups.get();
     serve(reconcile::Kind::kVolumeClaim, demand->volume_claims());
     serve(reconcile::Kind::kVolume, demand->volumes());
@@ -174,7 +178,7 @@ struct Manager::Impl {
     serve(reconcile::Kind::kClass, w.classes);
     if (w.taint_rules) serve(reconcile::Kind::kTaintRule, *w.taint_rules);
     connect_stores(w, {reactor.clock(), inventory, nodes, memory, assumptions, audit, instruments, exclusivity, stuck,
-                       pinned, *groups, runner});
+                       pinned, *groups, runner, unknown});
     await_lists(w);
     w.claims.reflector().on_unreadable([this] { pause_unreadable(); });
     w.slices.reflector().on_unreadable([this] { pause_unreadable(); });
@@ -326,6 +330,7 @@ struct Manager::Impl {
     resync.start();
     controllers.show_running(true);
     audit.start(options.audit_period);
+    unknown.set_leading(true);
   }
 
   void resync_if_leading() {
@@ -339,6 +344,7 @@ struct Manager::Impl {
     runner.stop();
     writer.end_term();
     audit.stop();
+    unknown.set_leading(false);
     cache_keeper.stop();
     mix_seed.stop();
     instruments.set_leader(false);
@@ -399,6 +405,7 @@ struct Manager::Impl {
     const PinnedPods::Figures unbound = pinned.count(view);
     instruments.set_pinned(unbound.pods, unbound.since);
     instruments.set_pending(view);
+    unknown.show();
     instruments.set_drivers(drivers_as_counted());
     instruments.set_outages(runner.outages().ongoing(), runner.outages().waiting());
     instruments.set_stuck(stuck.count(reactor.clock().wall_now(), [this](const std::string& claim) {
@@ -433,6 +440,7 @@ struct Manager::Impl {
   RecorderSink events;
   Runner runner;
   Audit audit;
+  UnknownObjects unknown;
   MixSeed mix_seed;
   Resync resync;
   CacheKeeper cache_keeper;

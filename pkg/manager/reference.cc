@@ -9,6 +9,7 @@
 #include "pkg/manager/device_gauges.h"
 #include "pkg/manager/instruments.h"
 #include "pkg/manager/serving.h"
+#include "pkg/manager/unknown_objects.h"
 #include "pkg/reconcile/reasons_table.h"
 
 namespace dra::manager {
@@ -25,6 +26,7 @@ void register_metrics(metrics::Registry& registry) {
   reactor_task_processor(registry);
   const Instruments instruments(registry);
   const DeviceGauges gauges(registry, inventory, allocator);
+  unknown_field_gauges(registry);
 }
 
 namespace {

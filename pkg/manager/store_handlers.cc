@@ -10,6 +10,7 @@
 #include "pkg/manager/pinned_pods.h"
 #include "pkg/manager/runner.h"
 #include "pkg/manager/stuck_claims.h"
+#include "pkg/manager/unknown_objects.h"
 #include "pkg/manager/watches.h"
 
 namespace dra::manager {
@@ -55,6 +56,7 @@ void connect_stores(Watches& watches, const StoreHandlers& to) {
     to.instruments.count_claim(c.before.get(), c.after.get());
     to.exclusivity.changed(c.before.get(), c.after.get());
     to.stuck.changed(c.before.get(), c.after.get(), to.clock.wall_now());
+    to.unknown.changed((c.after ? c.after : c.before)->metadata.key(), c.after.get());
     to.runner.claim_changed(c.before.get(), c.after.get());
   });
   watches.templates.store().on_change(
@@ -71,10 +73,12 @@ void connect_stores(Watches& watches, const StoreHandlers& to) {
   });
   watches.classes.store().on_change([to](const Change<api::DeviceClass>& c) {
     c.after ? to.inventory.apply_class(*c.after) : to.inventory.remove_class(c.before->metadata.name);
+    to.unknown.changed((c.after ? c.after : c.before)->metadata.name, c.after.get());
     to.runner.class_changed(c.before.get(), c.after.get());
   });
   watches.slices.store().on_change([to](const Change<api::ResourceSlice>& c) {
     c.after ? to.inventory.apply_slice(*c.after) : to.inventory.remove_slice(c.before->metadata.name);
+    to.unknown.changed((c.after ? c.after : c.before)->metadata.name, c.after.get());
     to.runner.slice_changed(c.before.get(), c.after.get());
   });
   if (!watches.taint_rules) return;

@@ -20,6 +20,7 @@ class NodeTracker;
 class PinnedPods;
 class Runner;
 class StuckClaims;
+class UnknownObjects;
 struct Watches;
 
 // All must outlive the watches.
@@ -36,6 +37,7 @@ struct StoreHandlers {
   PinnedPods& pinned;
   GroupWatches& groups;
   Runner& runner;
+  UnknownObjects& unknown;
 };
 
 // Call once, before the watches start.

@@ -80,6 +80,8 @@ class StoreView : public reconcile::View {
   uint64_t tallied(std::string_view uid) const override;
   std::optional<Noted> note(std::string_view uid, std::string_view topic) const override;
   WallTime now() const override { return clock_.wall_now(); }
+  void set_ignored_fields(api::IgnoredFields fields) { ignored_fields_ = std::move(fields); }
+  const api::IgnoredFields& ignored_fields() const override { return ignored_fields_; }
   std::string_view dra_api_version() const override { return dra_api_version_; }
   void set_taint_rule_api_version(std::string version) { taint_rule_api_version_ = std::move(version); }
   std::string_view taint_rule_api_version() const override { return taint_rule_api_version_; }
@@ -89,6 +91,7 @@ class StoreView : public reconcile::View {
   const Memory& memory_;
   const Clock& clock_;
   std::string dra_api_version_;
+  api::IgnoredFields ignored_fields_;
   std::string taint_rule_api_version_ = "resource.k8s.io/v1";
   const std::map<std::string, reconcile::Presence>* live_answers_ = nullptr;
 };

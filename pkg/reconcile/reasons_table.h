@@ -133,6 +133,10 @@ inline constexpr std::array kEventMeanings = std::to_array<EventMeaning>({
     {"TopologyIgnored", "Warning", "Pod",
      "A topology annotation is not the key of a label, or no node has the preferred label",
      "docs/user/groups.md, \"Near each other\""},
+    {"UnknownField", "Warning", "ResourceSlice, DeviceClass",
+     "The object has a field that this version does not know or support. What has it is not allocated, because the "
+     "field could forbid it; what is allocated already stays",
+     "Upgrade the manager, or ignore the field by `--ignore-unknown-fields` (docs/design/unknown-fields.md)"},
     {"UnknownStrategy", "Warning", "DeviceClass",
      "The annotation dra-controller-manager/strategy of the class does not name a strategy and was ignored",
      "Use first-fit, best-fit, pack or spread"},

@@ -23,7 +23,7 @@ import sandbox  # noqa: E402
 
 DOCUMENT = os.path.join(sandbox.ROOT, "docs", "metrics.md")
 # Absent while nothing is wrong, as the document says.
-ONLY_IN_TROUBLE = {"dra_missing_permissions"}
+ONLY_IN_TROUBLE = {"dra_missing_permissions", "dra_unknown_fields"}
 CLAIMS_BY_STATE = "sum by (allocated) (resourceclaim_controller_resource_claims)"
 
 

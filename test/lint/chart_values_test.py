@@ -73,6 +73,8 @@ WRONG = [
     (['recreatePinnedPods="yess"'], "recreatePinnedPods"),
     (['ignoreTaints=["no spaces here"]'], "ignoreTaints"),
     (['featureGates={"DRADeviceTaints":"yes"}'], "DRADeviceTaints"),
+    (['ignoreUnknownFields=["spec.devices.newField"]'], "ignoreUnknownFields"),
+    (['extraArgs=["--ignore-unknown-fields=resourceslices.spec.a"]'], "use ignoreUnknownFields"),
     (['logging.verbosity=11'], "verbosity"),
     (['image.digest="latest"'], "digest"),
     (['image.repository=""'], "repository"),
@@ -151,9 +153,10 @@ class Chart(unittest.TestCase):
     def test_values_reach_the_program(self):
         for helm in HELMS:
             _, text, _ = render(helm, 'image={"repository":"r/x","digest":"sha256:' + "a" * 64 + '"}', 'ignoreTaints=["a/b","c/d"]',
-                                'featureGates={"DRADeviceTaints":false,"DRAAdminAccess":true}', 'extraArgs=["--kube-api-qps=5"]')
+                                'featureGates={"DRADeviceTaints":false,"DRAAdminAccess":true}', 'extraArgs=["--kube-api-qps=5"]',
+                                'ignoreUnknownFields=["resourceslices.spec.a","podgroups.spec.b"]')
             for wanted in ('image: "r/x@sha256:' + "a" * 64, "--ignore-taints=a/b,c/d", "--feature-gates=DRAAdminAccess=true,DRADeviceTaints=false",
-                           "--kube-api-qps=5", "--leader-elect-resource-namespace=ns"):
+                           "--ignore-unknown-fields=resourceslices.spec.a,podgroups.spec.b", "--kube-api-qps=5", "--leader-elect-resource-namespace=ns"):
                 self.assertIn(wanted, text)
 
     def test_on_and_true_are_one_word(self):
