@@ -64,6 +64,7 @@ void add_common(CLI::App& app, CommonFlags& common) {
                  "DRA gates of this cluster that differ from those of its release: Name=true,...");
   app.add_option("--kubernetes-version", common.kubernetes_version,
                  "decide by the rules of this release (1.36, 1.37) instead of the server's or the snapshot's");
+  app.add_option("--ignore-unknown-fields", common.ignored_fields, "the manager's --ignore-unknown-fields");
   app.add_option("--ignore-taints", common.ignore_taints, "keys of NoSchedule taints that the manager ignores");
   app.add_option("--strategy", common.strategy, "the manager's --strategy, where it is not best-fit")
       ->check(CLI::IsMember({"first-fit", "best-fit", "pack", "spread"}));
@@ -211,6 +212,10 @@ Result<inspect::StateOptions> Call::state_options() const {
   inspect::StateOptions options;
   auto features = inventory::FeatureChoice::parse(common.feature_gates, common.kubernetes_version);
   if (!features) return fail(features.error().wrap("--feature-gates, --kubernetes-version"));
+  api::IgnoredFields ignored;
+  if (const std::string wrong = api::read_ignored_fields(common.ignored_fields, ignored); !wrong.empty())
+    return fail(Code::kInvalidArgument, "--ignore-unknown-fields: " + wrong);
+  features->ignore(std::move(ignored));
   options.features = *features;
   for (const std::string& key : split(common.ignore_taints, ','))
     if (!key.empty()) options.ignored_taints.push_back(key);

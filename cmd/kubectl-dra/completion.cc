@@ -62,6 +62,7 @@ const Words& flags_with_values() {
                             "--server",
                             "--feature-gates",
                             "--kubernetes-version",
+                            "--ignore-unknown-fields",
                             "--ignore-taints",
                             "--strategy",
                             "--topology-levels"};
@@ -150,9 +151,9 @@ void offer_flags(const Verb& verb, const Offers& offer) {
       if (name.starts_with("--")) offer(name);
   for (const char* name : {"--output", "--no-headers", "--help"}) offer(name);
   if (!verb.needs_cluster) return;
-  for (const char* name :
-       {"--namespace", "--all-namespaces", "--selector", "--from", "--kubeconfig", "--context", "--server", "--times",
-        "--feature-gates", "--kubernetes-version", "--ignore-taints", "--strategy", "--topology-levels"})
+  for (const char* name : {"--namespace", "--all-namespaces", "--selector", "--from", "--kubeconfig", "--context",
+                           "--server", "--times", "--feature-gates", "--kubernetes-version", "--ignore-unknown-fields",
+                           "--ignore-taints", "--strategy", "--topology-levels"})
     offer(name);
   if (verb.can_watch) offer("--watch");
 }

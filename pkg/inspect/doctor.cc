@@ -8,6 +8,7 @@
 #include "pkg/inspect/chain.h"
 #include "pkg/inspect/explain.h"
 #include "pkg/inspect/shapes.h"
+#include "pkg/inspect/unknown.h"
 #include "pkg/reconcile/device_health.h"
 #include "pkg/reconcile/pod_claims.h"
 
@@ -161,6 +162,11 @@ void check_pools(const State& state, Findings& findings) {
                    "the driver should delete them");
   }
   check_shared_names(state, findings);
+}
+
+void check_unknown(const State& state, Findings& findings) {
+  findings.begin("unknown fields", "every field of slices, classes, claims and PodGroups is known");
+  for (const Unknown& one : unknown_of(state)) findings.add(Health::kIll, one.what + ": " + one.why, "");
 }
 
 void check_stale_nodes(const Objects& objects, Findings& findings) {
@@ -317,6 +323,7 @@ void doubt(std::vector<Diagnosis>& found, const Objects& objects) {
   static const std::map<std::string_view, std::vector<std::string_view>> kReads{
       {"device classes", {"deviceclasses"}},
       {"pools", {"resourceslices"}},
+      {"unknown fields", {"deviceclasses", "resourceclaims", "resourceslices"}},
       {"drivers", {"nodes", "resourceslices"}},
       {"driver pods", {"pods", "resourceslices"}},
       {"device plugins", {"nodes", "resourceslices"}},
@@ -347,6 +354,7 @@ std::vector<Diagnosis> diagnose(const State& state) {
   check_visible(state.objects, findings);
   check_classes(state, findings);
   check_pools(state, findings);
+  check_unknown(state, findings);
   check_stale_nodes(state.objects, findings);
   check_driver_pods(state.objects, findings);
   check_device_plugins(state.objects, findings);

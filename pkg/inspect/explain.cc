@@ -7,6 +7,7 @@
 #include "pkg/inspect/extended.h"
 #include "pkg/inspect/judge.h"
 #include "pkg/inspect/top.h"
+#include "pkg/inspect/unknown.h"
 #include "pkg/inspect/volumes.h"
 #include "pkg/reconcile/group_claims.h"
 #include "pkg/reconcile/pod_claims.h"
@@ -144,7 +145,7 @@ JudgedPod judge_with_group(Answer& answer, State& state, const api::Pod& pod, co
   const auto alone = [&](const api::Pod& one) {
     return judge_waiting(state, one, one.metadata.uid == pod.metadata.uid ? chain : chain_of(state, one), options);
   };
-  const reconcile::MemoryView view = groups_in(state.objects);
+  const reconcile::MemoryView view = groups_in(state.objects, state.options);
   const Membership member = reconcile::membership_of(view, pod);
   if (member.state == Membership::State::kWaits)
     return {JudgedPod::Outcome::kDoesNotFit,
@@ -186,6 +187,12 @@ void explain_waiting(Answer& answer, State& state, const api::Pod& pod, const Ch
     answer.lines.push_back(std::string(quoted ? "More" : "Why") +
                            " cannot be found out: nodes, slices or classes are not visible.");
     answer.status = quoted ? Status::kNo : Status::kUnknown;
+    return;
+  }
+  const api::IgnoredFields& ignored = state.inventory.features().ignored_fields;
+  if (const std::string why = why_allocation_refused(ignored, &pod, chain.claims); !why.empty()) {
+    answer.lines.push_back("It cannot use the devices of " + why + ".");
+    answer.status = Status::kNo;
     return;
   }
   const JudgedPod judged = judge_with_group(answer, state, pod, chain, options);

@@ -25,6 +25,7 @@ struct Asked {
   std::vector<const Workload*> members;
   uint32_t needed = 0;
   reconcile::TopologyWish topology{};
+  const PodGroup* group = nullptr;
 
   const Workload* of_copy(uint32_t copy) const { return members.empty() ? workload : members[copy % members.size()]; }
 };
@@ -51,6 +52,14 @@ class Fitting {
       : sources_(sources), claims_(sources.claims), state_(sources.objects, std::move(options)) {}
 
   Result<FitAnswer> run(const Asked& asked, bool count_more) {
+    if (const std::string why = refused_group(asked); !why.empty()) {
+      FitAnswer refused;
+      refused.what = asked.what;
+      refused.copies = asked.copies;
+      refused.fit = Fit::kNever;
+      refused.why = why;
+      return refused;
+    }
     if (asked.needed > 0) return run_group(asked);
     FitAnswer answer;
     answer.what = asked.what;
@@ -75,6 +84,14 @@ class Fitting {
   }
 
  private:
+  // As the manager: a group with a field that is not known is not placed.
+  std::string refused_group(const Asked& asked) const {
+    if (asked.group == nullptr || !asked.group->unknown) return "";
+    const api::UnknownField* field =
+        api::refusing_field(*asked.group->unknown, state_.inventory.features().ignored_fields);
+    return field == nullptr ? "" : api::why_refused(*field);
+  }
+
   // Places enough members in one search, or none.
   Result<FitAnswer> run_group(const Asked& asked) {
     FitAnswer answer;
@@ -271,6 +288,7 @@ const PodGroup* group_of(const Workload& workload, const Manifest& manifest) {
 
 Asked question_of(const PodGroup& group, const Manifest& manifest) {
   Asked asked{"podgroup/" + group.name, nullptr, nullptr, 0, {}, std::max(group.min_count, 1u), group.topology};
+  asked.group = &group;
   for (const Workload& workload : manifest.workloads)
     if (group_of(workload, manifest) == &group)
       for (uint32_t i = 0; i < workload.replicas && asked.members.size() < kMaxCopies; ++i)

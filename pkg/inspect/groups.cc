@@ -164,8 +164,9 @@ GroupPlaced answer_of(State& state, const GroupQuestion& group, gang::Decision d
 
 }  // namespace
 
-reconcile::MemoryView groups_in(const Objects& objects) {
+reconcile::MemoryView groups_in(const Objects& objects, const StateOptions& options) {
   reconcile::MemoryView view;
+  view.ignored = options.features.on(objects.server_version).ignored_fields;
   for (const auto& [key, pod] : objects.pods)
     if (reconcile::group_of(*pod)) view.put(*pod);
   for (const auto api : {reconcile::GroupApi::kCore, reconcile::GroupApi::kPlugins}) {

@@ -40,7 +40,7 @@ struct GroupPlaced {
 Result<GroupPlaced> place_group(State& state, const GroupQuestion& group);
 
 // The view from which membership in groups is read: pods that name one, and PodGroups.
-reconcile::MemoryView groups_in(const Objects& objects);
+reconcile::MemoryView groups_in(const Objects& objects, const StateOptions& options);
 // The pod waits, and nothing but the manager's gate holds it.
 bool can_be_decided(const api::Pod& pod);
 // A member runs or has succeeded: the others join one by one.

@@ -65,6 +65,7 @@ Result<PodGroup> group_from(const json& object) {
   if (auto read = api::decode<api::PodGroup>(object.dump(-1, ' ', false, json::error_handler_t::replace))) {
     group.topology = reconcile::topology_wish(read->metadata.annotations);
     if (!read->topology_key.empty()) group.topology.required = read->topology_key;
+    group.unknown = read->unknown;
   }
   const std::string version = string_at(object, "apiVersion");
   if (version.starts_with("scheduling.x-k8s.io/")) {

@@ -36,6 +36,7 @@ struct PodGroup {
   std::string ns, name;
   uint32_t min_count = 1;   // members that must fit at once
   bool has_claims = false;  // spec.resourceClaims: claims of the group itself, which are not judged
+  api::Rare<api::UnknownFields> unknown{};
   reconcile::TopologyWish topology{};
 };
 

@@ -122,7 +122,7 @@ Result<Answer> replay(const Objects& objects, const std::string& target, const s
   const std::string key = was->metadata.key();
   const auto claims = claims_of(objects, *was);
   if (!claims) return fail(claims.error());
-  const reconcile::MemoryView view = groups_in(objects);
+  const reconcile::MemoryView view = groups_in(objects, options);
   const reconcile::Membership member = reconcile::membership_of(view, *was);
   const std::vector<PodPtr> together = decided_with(objects, view, was, member);
   const Objects before = before_decision(objects, together);

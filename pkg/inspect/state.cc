@@ -5,6 +5,7 @@
 
 #include "pkg/api/selectors.h"
 #include "pkg/inspect/extended.h"
+#include "pkg/inspect/unknown.h"
 #include "pkg/inspect/volumes.h"
 #include "pkg/reconcile/pod_claims.h"
 #include "pkg/verdict/verdict.h"
@@ -145,6 +146,12 @@ State::Nodes State::nodes_for(const api::Pod* pod, const std::vector<Claim>& all
 Placed State::place(const api::Pod* pod, const std::vector<Claim>& claims, const std::string& only) {
   std::vector<std::string> among;
   if (!only.empty()) among.push_back(only);
+  if (std::string why = why_allocation_refused(inventory.features().ignored_fields, pod, claims); !why.empty()) {
+    Placed refused;
+    refused.outcome = allocator::Outcome::kError;
+    refused.why = std::move(why);
+    return refused;
+  }
   const std::optional<ByClass> asked = pod == nullptr ? std::nullopt : asked_by_class(objects, *pod);
   if (!asked) return place_as_is(pod, claims, among);
   std::vector<std::string> by_claim;

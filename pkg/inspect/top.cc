@@ -77,6 +77,28 @@ std::string pool_trouble(const inventory::PoolInfo& pool) {
   return pool.name + " is " + std::string(inventory::pool_state_name(pool.state)) + ": " + pool.reason;
 }
 
+// What a field that is not known takes away: all devices of a pool, or some.
+struct RefusedDevices {
+  uint32_t count = 0;  // without those that are tainted
+  std::string trouble;
+};
+RefusedDevices refused_of(const inventory::PoolInfo& pool, const std::vector<inventory::DeviceInfo>& devices) {
+  RefusedDevices out;
+  size_t refused = 0;
+  std::string why = pool.refused;
+  for (const inventory::DeviceInfo& device : devices) {
+    if (device.refused.empty()) continue;
+    ++refused;
+    if (device.taints.empty()) ++out.count;
+    if (why.empty()) why = device.refused;
+  }
+  if (!pool.refused.empty())
+    out.trouble = pool.name + " is refused: " + why;
+  else if (refused > 0)
+    out.trouble = pool.name + " has " + counted(refused, "refused device") + ": " + why;
+  return out;
+}
+
 // The slices of an entry of Inventory::pools_by_node(): those of its node, and all with counters.
 std::vector<const api::ResourceSlice*> slices_of(const inventory::PoolInfo& part,
                                                  std::vector<const api::ResourceSlice*> slices) {
@@ -132,15 +154,19 @@ Answer top_nodes(State& state, const Scope& scope) {
     Bin& bin = bins[{pool.node.empty() ? kAnyNode : pool.node, pool.driver}];
     const inventory::Usage usage = state.inventory.usage(pool, state.options.ignored_taints);
     bin.usage += usage;
-    bin.bad += pool.state == inventory::PoolState::kComplete ? usage.tainted : usage.total;
-    if (pool.state != inventory::PoolState::kComplete) bin.troubles.push_back(pool_trouble(pool));
+    const bool complete = pool.state == inventory::PoolState::kComplete;
+    RefusedDevices refused;
+    if (!pool.refused.empty() || pool.refuses_some) refused = refused_of(pool, devices_of(state, pool));
+    bin.bad += complete && pool.refused.empty() ? usage.tainted + refused.count : usage.total;
+    if (!complete) bin.troubles.push_back(pool_trouble(pool));
+    if (!refused.trouble.empty()) bin.troubles.push_back(refused.trouble);
     bool counters = false, shared = false;
     for (const api::ResourceSlice* slice : here)
       for (const api::Device& device : slice->devices) {
         counters = counters || !device.consumes_counters.empty();
         shared = shared || device.allow_multiple_allocations;
       }
-    if (pool.state != inventory::PoolState::kComplete) continue;
+    if (!complete || !pool.refused.empty()) continue;
     if (counters) add_shapes(bin.shapes, free_shapes(here, devices_of(state, pool)));
     if (shared)
       for (const api::ResourceSlice* slice : here) add_shared_left(bin, *slice, pool.node, use);

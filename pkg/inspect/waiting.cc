@@ -17,7 +17,10 @@ using allocator::Outcome;
 class Waiting {
  public:
   Waiting(const Objects& objects, StateOptions options, size_t explained)
-      : objects_(objects), view_(groups_in(objects)), state_(objects, std::move(options)), explained_(explained) {
+      : objects_(objects),
+        view_(groups_in(objects, options)),
+        state_(objects, std::move(options)),
+        explained_(explained) {
     state_.options.explain_refusals = explained > 0;
   }
 
