@@ -214,7 +214,8 @@ void AllocationReconciler::on_claim(const View& view, const api::ResourceClaim* 
   // The claim may be reserved for a pod that no longer names it.
   for (const api::ResourceClaimConsumerReference& consumer : claim.status.reserved_for) {
     const api::Pod* pod = view.pod(claim.metadata.ns + "/" + consumer.name);
-    if (pod && pod->metadata.uid == consumer.uid && role_of(*pod, options_) == Role::kGated) pods.push_back(pod);
+    if (!pod || pod->metadata.uid != consumer.uid) continue;
+    if (const Role role = role_of(*pod, options_); role == Role::kGated || role == Role::kToBind) pods.push_back(pod);
   }
   for (const api::Pod* pod : pods)
     if (leaders_.changed(view, *pod, options_)) on_first(view, group_of(*pod)->key(), out);
@@ -239,6 +240,8 @@ void AllocationReconciler::on_streamed_claim(const View& view, const api::Resour
 }
 
 void AllocationReconciler::on_write_given_up(const View& view, const Write& write, EnqueueRequests& out) const {
+  // Of a group's list: a run of the pod's own has waited for it (View::is_being_bound), or begins now.
+  if (write.subresource == "binding") out.add(pod_key(write.object.store_key()));
   std::set<Cause> causes;
   if (write.assume_pod) causes.insert(std::string(kCapacityCause));
   if (write.assume) {

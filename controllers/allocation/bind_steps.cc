@@ -20,6 +20,12 @@ StepAnswer run_bind_steps(const BindContext& context, std::span<const BindStep> 
   return StepAnswer::done();
 }
 
+bool PodReconcile::is_being_bound() {
+  if (role_ != Role::kToBind || !view_.is_being_bound(pod_.metadata.uid)) return false;
+  outcome_.requeue_in(std::chrono::seconds(2));
+  return true;
+}
+
 bool PodReconcile::waits_for_watch(const NodeChoice& choice) {
   if (choice.watch_lags) outcome_.requeue_in(std::chrono::seconds(1));
   return choice.watch_lags;

@@ -10,6 +10,7 @@
 #include "pkg/reconcile/extended_claim.h"
 #include "pkg/reconcile/pod_claims.h"
 #include "pkg/reconcile/proof.h"
+#include "pkg/reconcile/users.h"
 #include "pkg/reconcile/writes.h"
 
 namespace dra::allocation {
@@ -169,11 +170,14 @@ void PodReconcile::write_decision(const allocator::Request& request, const alloc
   outcome_.decided = Decided{true, node, devices_of(decision.results), decision.reason};
   why_here_.note(pod_.metadata.uid, decision.reason);
   for (size_t i = 0; i < request.claims.size(); ++i) {
-    // A pod bound by others is reserved after the proof (P7).
     std::vector<api::ResourceClaimConsumerReference> consumers;
-    if (role_ != Role::kBoundBare) consumers.push_back(pod_reference(pod_));
+    if (is_reserved_at_once(*request.claims[i])) consumers.push_back(pod_reference(pod_));
     outcome_.add(allocation_write(request.claims[i], decision.results.at(i), std::move(consumers), node));
   }
+}
+
+bool PodReconcile::is_reserved_at_once(const api::ResourceClaim& claim) const {
+  return role_ != Role::kBoundBare && (role_ != Role::kToBind || !has_left(claim, pod_.metadata.uid));
 }
 
 Write PodReconcile::allocation_write(const std::shared_ptr<const api::ResourceClaim>& claim,

@@ -1,4 +1,4 @@
-// P8: a pod that our gate still holds leaves proven claims (pkg/reconcile/leaving.h).
+// P8: a pod that our gate still holds, or that is ours to bind, leaves proven claims (pkg/reconcile/leaving.h).
 #include <algorithm>
 
 #include "controllers/allocation/pod_reconcile.h"
@@ -11,7 +11,7 @@ namespace dra::allocation {
 using namespace reconcile;
 
 bool PodReconcile::leave() {
-  if (role_ != Role::kGated) return false;
+  if (!may_leave()) return false;
   const Leaving leaving = leaving_of(pod_);
   if (leaving.empty()) return false;
   bool waits = false;
@@ -39,6 +39,7 @@ bool PodReconcile::leave() {
 }
 
 void PodReconcile::leave_claim(const ClaimState& claim) {
+  if (role_ == Role::kToBind) return leave_without_gate(claim);
   const auto& consumers = claim.claim->status.reserved_for;
   const bool last = std::all_of(consumers.begin(), consumers.end(),
                                 [&](const auto& consumer) { return consumer.uid == pod_.metadata.uid; });
@@ -47,6 +48,15 @@ void PodReconcile::leave_claim(const ClaimState& claim) {
   if (others == Fate::kUnsure) return;
   if (others == Fate::kAlive && claim.listed) return void(outcome_.add(write_unlisted(pod_, *claim.claim)));
   outcome_.add(write_left(pod_, *claim.claim, others == Fate::kAlive));
+}
+
+void PodReconcile::leave_without_gate(const ClaimState& claim) {
+  const api::ResourceClaim& object = *claim.claim;
+  if (claim.listed || !claim.left) return void(outcome_.add(write_unlisted(pod_, object, true)));
+  if (claim.reserved) return void(outcome_.add(write_left_unbound(pod_, object)));
+  // Nobody else has it. If others bound this pod before its reservation went, the GETs of fate_of_users() show that.
+  if (!object.status.reserved_for.empty() || fate_of_users(view_, object, "", outcome_) != Fate::kGone) return;
+  outcome_.add(write_freed_unbound(pod_, object));
 }
 
 void PodReconcile::remove_void(const std::set<std::string>& claim_uids) {
@@ -64,18 +74,18 @@ void PodReconcile::remove_void(const std::set<std::string>& claim_uids) {
 }
 
 bool PodReconcile::leave_unlisted(const std::vector<ClaimState>& claims) {
-  if (role_ != Role::kGated) return false;
-  bool any = false;
+  if (!may_leave()) return false;
+  const size_t before = outcome_.effects.size();
   for (const ClaimState& claim : claims) {
-    if (!claim.reserved || claim.listed || !claim.settled()) continue;
+    const bool may_free = role_ == Role::kToBind && claim.left;
+    if (claim.listed || !claim.settled() || !(claim.reserved || may_free)) continue;
     leave_claim(claim);
-    any = true;
   }
-  return any;
+  return outcome_.effects.size() > before;
 }
 
 bool PodReconcile::announce_leaving(const std::vector<ClaimState>& claims) {
-  if (role_ != Role::kGated) return false;
+  if (!may_leave()) return false;
   Leaving added;
   for (const ClaimState& claim : claims)
     if (const auto version = version_of(*claim.claim); version && claim.listed && claim.settled())
@@ -94,7 +104,7 @@ bool PodReconcile::announce_leaving(const std::vector<ClaimState>& claims) {
 }
 
 bool PodReconcile::drop_abandoned() {
-  if (role_ != Role::kGated) return false;
+  if (!may_leave()) return false;
   for (const ClaimState& claim : state_.abandoned) {
     if (!may_withdraw(view_, claim, options_)) continue;
     Write write = write_deallocation(*claim.claim, "withdraw");

@@ -5,6 +5,7 @@
 #include "controllers/allocation/allocation_fixture.h"
 #include "pkg/api/decode.h"
 #include "pkg/reconcile/leaving.h"
+#include "pkg/reconcile/pod_claims.h"
 #include "pkg/reconcile/proof.h"
 
 namespace dra::allocation::leaving_test {
@@ -253,15 +254,190 @@ TEST_F(LeavingClaims, AProvenSiblingDoesNotKeepAPodFromTheNodeThatFits) {
   EXPECT_EQ(pass(), "announce-leaving p") << "n1 has no second device, n2 has two";
 }
 
-// A view cannot fence a pod without a gate: then only the end of the pod frees the claim (P5).
-TEST_F(LeavingClaims, OnlyAGateFencesALeave) {
-  options.mode = Mode::kBind;
-  api::Pod pod = make_pod("p", {"c"}, false);
-  pod.scheduler_name = "ours";
-  view.put(pod);
+// Pods without a gate that are ours to bind. Others may bind them at any moment, so they leave in single steps.
+class LeavingUnbound : public LeavingClaims {
+ protected:
+  LeavingUnbound() { options.mode = Mode::kBind; }
+  api::Pod to_bind(const std::string& name, std::vector<std::string> claims) {
+    api::Pod pod = make_pod(name, std::move(claims), false);
+    pod.scheduler_name = "ours";
+    view.put(pod);
+    return pod;
+  }
+  api::ResourceClaim at(const char* version, api::ResourceClaim claim) {
+    claim.metadata.resource_version = version;
+    put(claim);
+    return claim;
+  }
+};
+
+TEST_F(LeavingUnbound, ABindingIsBoundToTheVersionOfThePod) {
+  to_bind("p", {"c"});
   proven(allocated("c", "n1", "gpu-0", true, {"p"}), "p");
+  ASSERT_EQ(pass(), "bind p");
+  EXPECT_EQ(body()["metadata"]["uid"], "p-uid");
+  EXPECT_EQ(body()["metadata"]["resourceVersion"], "11");
+  EXPECT_EQ(write().resource_version, "11") << "an outdated one is not sent";
+}
+
+TEST_F(LeavingUnbound, APodIsListedBeforeItIsBound) {
+  run_on_n1("first", {"c"});
+  to_bind("p", {"c"});
+  proven(allocated("c", "n1", "gpu-0", true, {"first"}), "first");
+  ASSERT_EQ(pass(), "reserve c");
+  api::ResourceClaim shared = proven(allocated("c", "n1", "gpu-0", true, {"first", "p"}), "first");
+  shared.metadata.annotations[std::string(kProvenForAnnotation)] = "first/first-uid";
+  put(shared);
+  ASSERT_EQ(pass(), "enlist c");
+  unlisted(shared);
+  EXPECT_EQ(pass(), "bind p, event Allocated");
+}
+
+TEST_F(LeavingUnbound, ThePodLeavesStepByStepAndIsPlacedElsewhere) {
+  to_bind("p", {"c"});
+  api::ResourceClaim claim = proven(allocated("c", "n1", "gpu-0", true, {"p"}), "p");
   nodes.refused = {"n1"};
-  EXPECT_EQ(pass(), "event FailedScheduling, parked");
+  ASSERT_EQ(pass(), "announce-unbound p");
+  EXPECT_EQ(body()["metadata"]["resourceVersion"], "11") << "no binding that was decided before can succeed after it";
+  EXPECT_EQ(body()["metadata"]["annotations"][kLeavingAnnotation], "c-uid@5");
+  announced();
+  nodes.refused = {};
+  ASSERT_EQ(pass(), "unlist-unbound c") << "what is announced is carried out";
+  EXPECT_EQ(body()["metadata"]["resourceVersion"], "5");
+  EXPECT_EQ(body()["metadata"]["annotations"][kProvenForAnnotation], "p/~p-uid") << "the list keeps who left";
+  claim = unlisted(claim);
+  EXPECT_EQ(pass(), "enlist c") << "it fits again, and is not bound before it is listed again";
+  EXPECT_EQ(body()["metadata"]["annotations"][kProvenForAnnotation], "p/p-uid");
+  nodes.refused = {"n1"};
+  ASSERT_EQ(pass(), "leave-unbound c");
+  EXPECT_FALSE(body()["status"].contains("allocation")) << "kubelet may have read the claim: first the reservation";
+  EXPECT_EQ(write().release_pod, "p-uid");
+  claim.status.reserved_for.clear();
+  claim = at("7", claim);
+  ASSERT_EQ(pass(), "") << "the server is asked whether somebody bound the pod";
+  ASSERT_TRUE(last.has_live_gets());
+  const Ref pod{Kind::kPod, "default", "p", "p-uid"};
+  view.live_get(pod, Presence::kPresent, "c-uid@6");
+  EXPECT_EQ(pass(), "") << "an answer of before the reservation went counts for nothing";
+  view.live_get(pod, Presence::kPresent);
+  EXPECT_EQ(pass(), "");
+  view.live_get(pod, Presence::kPresent, "c-uid@7");
+  ASSERT_EQ(pass(), "free-unbound c");
+  EXPECT_EQ(body()["metadata"]["resourceVersion"], "7");
+  EXPECT_TRUE(body()["status"]["allocation"].is_null());
+  claim.status.allocation.reset();
+  at("8", claim);
+  ASSERT_EQ(pass(), "allocate c");
+  EXPECT_EQ(body()["status"]["allocation"]["devices"]["results"][0]["pool"], "n2");
+  EXPECT_TRUE(body()["status"]["reservedFor"].is_null()) << "if others bound the pod meanwhile, it would be started";
+  claim.status.allocation = on("n2", "gpu-0");
+  claim.metadata.managed_fields.push_back({std::string(kAllocationManager), "Update", "status"});
+  claim = at("9", claim);
+  ASSERT_EQ(pass(), "prove c");
+  EXPECT_EQ(body()["metadata"]["annotations"][kProvenForAnnotation], "p/p-uid");
+  proven(claim, "p");
+  claim.metadata = view.claims.at("default/c").metadata;
+  claim.metadata.annotations[std::string(kProvenForAnnotation)] = "p/p-uid";
+  put(claim);
+  ASSERT_EQ(pass(), "reserve c");
+  claim.status.reserved_for = {{"", "pods", "p", "p-uid"}};
+  put(claim);
+  EXPECT_EQ(pass(), "bind p");
+}
+
+// The marks of others do not wipe out who left.
+TEST_F(LeavingUnbound, AMarkKeepsWhoLeft) {
+  to_bind("p", {"c"});
+  api::ResourceClaim claim = allocated("c", "n1", "gpu-0", true, {"p"});
+  claim.metadata.annotations[std::string(kProvenForAnnotation)] = "old/old-uid,q/~q-uid";
+  put(claim);
+  ASSERT_EQ(pass(), "prove c");
+  EXPECT_EQ(body()["metadata"]["annotations"][kProvenForAnnotation], "p/p-uid,q/~q-uid");
+}
+
+// Somebody else bound it between the announcement and the removal of its reservation: kubelet may run it.
+TEST_F(LeavingUnbound, WhatABoundPodLeftIsNotFreed) {
+  api::Pod pod = to_bind("p", {"c"});
+  api::ResourceClaim claim = proven(allocated("c", "n1", "gpu-0", true, {"p"}), "p");
+  claim.status.reserved_for.clear();
+  claim.metadata.annotations[std::string(kProvenForAnnotation)] = "p/~p-uid";
+  at("7", claim);
+  nodes.refused = {"n1"};
+  pod.node_name = "n1";
+  view.put(pod);
+  view.live_get({Kind::kPod, "default", "p", "p-uid"}, Presence::kPresent, "c-uid@7");
+  EXPECT_EQ(pass(), "") << "the lifecycle controller reserves for it again";
+  EXPECT_EQ(pass("nobody"), "");
+}
+
+TEST_F(LeavingUnbound, NoPodIsBoundOnAViewAsOldAsTheAnnouncement) {
+  api::Pod pod = to_bind("p", {"c"});
+  pod.metadata.annotations[std::string(kLeavingAnnotation)] = "c-uid@6";
+  view.put(pod);
+  const api::ResourceClaim claim = proven(allocated("c", "n1", "gpu-0", true, {"p"}), "p");
+  EXPECT_EQ(pass(), "") << "somebody may have taken the reservation back since";
+  at("6", claim);
+  EXPECT_EQ(pass(), "unlist-unbound c");
+  at("7", claim);
+  EXPECT_EQ(pass(), "bind p") << "another change came first: the announcement can no longer be carried out";
+}
+
+TEST_F(LeavingUnbound, OfASharedClaimOnlyTheOwnPartIsGivenBack) {
+  run_on_n1("first", {"c"});
+  to_bind("p", {"c"});
+  api::ResourceClaim shared = proven(allocated("c", "n1", "gpu-0", true, {"first", "p"}), "first");
+  nodes.refused = {"n1"};
+  ASSERT_EQ(pass(), "announce-unbound p");
+  announced();
+  ASSERT_EQ(pass(), "unlist-unbound c");
+  EXPECT_EQ(body()["metadata"]["annotations"][kProvenForAnnotation], "first/first-uid,p/~p-uid");
+  shared = unlisted(shared);
+  ASSERT_EQ(pass(), "leave-unbound c");
+  EXPECT_EQ(body()["status"]["reservedFor"], Json::parse(R"([{"resource":"pods","name":"first","uid":"first-uid"}])"));
+  left(shared);
+  EXPECT_EQ(pass(), "event FailedScheduling, parked") << "the first pod keeps the device, and the reason is said";
+}
+
+// A reservation without an entry in the list (another manager reserved, and stopped): who left must be remembered too.
+TEST_F(LeavingUnbound, APodThatWasNeverListedIsRememberedToo) {
+  run_on_n1("first", {"c"});
+  to_bind("p", {"c"});
+  api::ResourceClaim shared = proven(allocated("c", "n1", "gpu-0", true, {"first", "p"}), "first");
+  shared.metadata.annotations[std::string(kProvenForAnnotation)] = "first/first-uid";
+  put(shared);
+  nodes.refused = {"n1"};
+  ASSERT_EQ(pass(), "unlist-unbound c");
+  EXPECT_EQ(body()["metadata"]["annotations"][kProvenForAnnotation], "first/first-uid,p/~p-uid");
+  unlisted(shared);
+  EXPECT_EQ(pass(), "leave-unbound c");
+}
+
+TEST_F(LeavingUnbound, ADeletedClaimIsLeftAndFreed) {
+  to_bind("p", {"c"});
+  api::ResourceClaim claim = proven(allocated("c", "n1", "gpu-0", true, {"p"}), "p");
+  claim.metadata.deletion_timestamp = "2026-01-01T00:00:00Z";
+  put(claim);
+  ASSERT_EQ(pass(), "announce-unbound p");
+  announced();
+  ASSERT_EQ(pass(), "unlist-unbound c");
+  claim = unlisted(claim);
+  ASSERT_EQ(pass(), "leave-unbound c");
+  claim.status.reserved_for.clear();
+  at("7", claim);
+  ASSERT_EQ(pass(), "");
+  view.live_get({Kind::kPod, "default", "p", "p-uid"}, Presence::kPresent, "c-uid@7");
+  EXPECT_EQ(pass(), "free-unbound c");
+}
+
+// A second binding would be refused: the first is in a list that is being written, or the stream is behind.
+TEST_F(LeavingUnbound, APodThatIsBeingBoundIsLeftAlone) {
+  to_bind("p", {"c"});
+  proven(allocated("c", "n1", "gpu-0", true, {"p"}), "p");
+  view.being_bound = {"p-uid"};
+  EXPECT_EQ(pass(), "");
+  EXPECT_TRUE(last.requeue_after);
+  view.being_bound.clear();
+  EXPECT_EQ(pass(), "bind p");
 }
 
 TEST_F(LeavingClaims, ADeletedClaimIsLeftByThePodThatTheGateStillHolds) {

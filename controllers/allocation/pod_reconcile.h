@@ -90,6 +90,9 @@ class PodReconcile {
   // Records an event on the class whose annotation names an unknown strategy, whichever pod asks for the class.
   void warn_of_strategy(const std::string& device_class);
   void write_decision(const allocator::Request& request, const allocator::Decision& decision);
+  // P1 reserves the claim for the pod. Not if others bound the pod (P7), or may have since it left the claim (P8):
+  // kubelet would start it with an allocation that nobody has proven. Then it is reserved after the proof.
+  bool is_reserved_at_once(const api::ResourceClaim& claim) const;
   // P1 for one claim, on behalf of this pod.
   reconcile::Write allocation_write(const std::shared_ptr<const api::ResourceClaim>& claim,
                                     api::AllocationResult allocation,
@@ -116,12 +119,17 @@ class PodReconcile {
   bool withdraw();
 
   // ---- leave.cc
+  // P8 is for pods that have not started and that a write of ours starts.
+  bool may_leave() const { return role_ == Role::kGated || role_ == Role::kToBind; }
   // P8: takes the pod out of claims that it announced to leave. True while it has not left one of them.
   bool leave();
   // One write: takes the pod off the claim's list of users, else out of its reservations; the last user does both.
   void leave_claim(const ClaimState& claim);
+  // The same for a pod that others may bind at any moment: list, reservation, live GET, allocation.
+  void leave_without_gate(const ClaimState& claim);
   void remove_void(const std::set<std::string>& claim_uids);
-  // Removes reservations that the pod cannot be using because no list of users has the pod; false when there is none.
+  // Removes reservations that the pod cannot be using because no list of users has the pod, and frees claims that it
+  // was the last to leave; false when there is none.
   bool leave_unlisted(const std::vector<ClaimState>& claims);
   // Announces that the pod leaves those of `claims` that list it as a user; false when there is none.
   bool announce_leaving(const std::vector<ClaimState>& claims);
@@ -174,7 +182,8 @@ class PodReconcile {
   // Adds this pod as a consumer of shared claims and of claims allocated by others. True when something was written,
   // cannot be written, or is not in the stream yet.
   bool reserve(const NodeChoice& choice);
-  // Lists the pod as a user of its claims before its gate is lifted. True when something was or cannot be written.
+  // Lists the pod as a user of its claims before its gate is lifted or it is bound. True when something was or cannot
+  // be written.
   bool enlist();
   void lift_gate(const NodeChoice& choice);
   void warn_of_binding_conditions();
@@ -185,6 +194,8 @@ class PodReconcile {
 
   // ---- bind_steps.cc
   bool waits_for_watch(const NodeChoice& choice);
+  // A Binding of the pod is under way, perhaps in its group's list: the stream requeues the pod, or the failure does.
+  bool is_being_bound();
   // Bind mode: true when all bind steps are done (always true otherwise). If not, writes what they need and waits, or
   // frees everything.
   bool prepared(const NodeChoice& choice);

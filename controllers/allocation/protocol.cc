@@ -35,6 +35,7 @@ ClaimState state_of(const View& view, const api::Pod& pod, std::shared_ptr<const
   one.proven = is_proven(*claim);
   one.reserved = is_reserved_for(*claim, pod.metadata.uid);
   one.listed = is_user(*claim, pod.metadata.uid);
+  one.left = has_left(*claim, pod.metadata.uid);
   const api::ResourceClaim* streamed = view.streamed_claim(claim->metadata.key());
   one.in_stream = streamed && streamed->metadata.uid == claim->metadata.uid &&
                   streamed->metadata.resource_version == claim->metadata.resource_version;
@@ -53,9 +54,10 @@ bool is_named(const api::Pod& pod, const api::ResourceClaim& claim) {
   return std::find(keys.begin(), keys.end(), claim.metadata.key()) != keys.end();
 }
 
-// Somebody removed the reservation, and the pod is still on the list of users.
+// The reservation is gone, and the pod is still on the list of users, or has left and the claim may have to be freed.
 bool is_left_listed(const api::Pod& pod, const api::ResourceClaim& claim) {
-  return claim.status.allocation && !is_reserved_for(claim, pod.metadata.uid) && is_user(claim, pod.metadata.uid);
+  if (!claim.status.allocation || is_reserved_for(claim, pod.metadata.uid)) return false;
+  return is_user(claim, pod.metadata.uid) || (claim.status.reserved_for.empty() && has_left(claim, pod.metadata.uid));
 }
 
 // Our gate as the last one; before an uninstall also among others, which stay.
@@ -264,14 +266,14 @@ std::string selected_nodes(const api::NodeSelector& selector) {
 
 }  // namespace
 
-// While our gate holds the pod, P8 withdraws its reservation (`pkg/reconcile/leaving.h`). Without a gate there is
-// nothing to fence: another manager may have bound the pod, and kubelet, which reads the claim once, may have prepared
-// its devices, all without a change of the claim. Then a marked claim is freed only when live GETs have shown that its
-// consumers are gone, by uid (P5).
+// A pod that our gate holds, or that is ours to bind, leaves by P8 (`pkg/reconcile/leaving.h`); so what still pins one
+// is used by others, or not ours. What pins a pod that was ungated or bound is freed only when live GETs have shown
+// that its consumers are gone, by uid (P5): kubelet, which reads the claim once, may have prepared its devices.
 std::string why_pinned(const api::Pod& pod, const ClaimState& state) {
   if (!state.allocated() || !state.claim->status.allocation->node_selector) return "";
   const char* why = "it is in use by others";
-  if (state.proven) why = "its allocation is proven and may be in use";
+  const bool alone = state.claim->status.reserved_for.size() <= 1 && (state.reserved || state.listed);
+  if (state.proven && alone) why = "its allocation is proven and may be in use";
   if (!state.ours) why = "others allocated it";
   if (state.unsure) why = "it cannot be told who allocated it";
   std::vector<std::string> consumers;

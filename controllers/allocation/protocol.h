@@ -34,6 +34,7 @@ struct ClaimState {
   bool proven = false;     // bears the mark of this allocation, and the finalizer
   bool reserved = false;   // for this pod (status.reservedFor)
   bool listed = false;     // this pod is on the claim's list of users (pkg/reconcile/users.h)
+  bool left = false;       // this pod was, without a gate, and left (P8)
   bool in_stream = false;  // the stream layer has exactly this version
   bool reserved_in_stream = false;
   bool allocated() const { return claim->status.allocation.has_value(); }
@@ -61,7 +62,8 @@ struct PodState {
   bool ordinary_wait = false;
   // The first one, of a pod that is not bound; also when the wait is not ordinary any more.
   std::optional<MissingClaim> missing;
-  // Claims that are reserved for the pod (or list it) but useless to it: being deleted, or no longer named by it.
+  // Claims that are reserved for the pod (or list it, or that it is leaving) but useless to it: being deleted, or no
+  // longer named by it.
   std::vector<ClaimState> abandoned;
   // The pod's status does not name all of its claims yet, so the pod must not be ungated or bound.
   bool unpublished = false;

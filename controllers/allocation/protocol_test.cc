@@ -204,8 +204,7 @@ TEST_F(Protocol, AConflictSeenAfterTheMarkKeepsAPodFromBeingBound) {
   proven(allocated("c", "n1", "gpu-0", true, {"p"}), "p");
   ASSERT_EQ(pass(), "bind p");
   allocated("theirs", "n1", "gpu-0", false, {"other"});
-  EXPECT_EQ(pass(), "event DeviceConflict");
-  EXPECT_TRUE(last.requeue_after);
+  EXPECT_EQ(pass(), "announce-unbound p") << "the other pod may run: ours goes elsewhere";
 }
 
 TEST_F(Protocol, AMarkedClaimIsNeverWithdrawn) {
@@ -216,19 +215,22 @@ TEST_F(Protocol, AMarkedClaimIsNeverWithdrawn) {
   EXPECT_EQ(pass(), "withdraw d");
 }
 
-// A pod without a gate cannot leave a marked claim whose node is deleted or full, although it could go elsewhere: the
-// event says what keeps it there.
-TEST_F(Protocol, WhatAMarkedClaimPinsThePodToIsSaid) {
+// A claim that another pod uses stays where it is, although this pod could go elsewhere: the event says what keeps it
+// there.
+TEST_F(Protocol, WhatAClaimInUsePinsThePodToIsSaid) {
   quiet_claims = true;
   options.mode = Mode::kBind;
   api::Pod pod = make_pod("p", {"c", "d"}, false);
   pod.scheduler_name = "ours";
   view.put(pod);
-  proven(allocated("c", "n1", "gpu-0", true, {"p"}), "p");
+  api::Pod user = make_pod("user", {"c"}, false);
+  user.node_name = "n1";
+  view.put(user);
+  proven(allocated("c", "n1", "gpu-0", true, {"user"}), "user");
   put(make_claim("d"));
   const std::string pinned =
-      "; claim \"default/c\" pins this pod to node n1 and is not taken back, since its allocation is proven and may be "
-      "in use; to free it, delete pod p";
+      "; claim \"default/c\" pins this pod to node n1 and is not taken back, since it is in use by others; to free it, "
+      "delete the pods that it is reserved for (user)";
   nodes.refused = {"n1"};
   EXPECT_EQ(pass(), "event FailedScheduling, parked");
   EXPECT_EQ(event().note, "0/2 nodes are available: 2 Insufficient cpu" + pinned);
@@ -241,7 +243,7 @@ TEST_F(Protocol, WhatAMarkedClaimPinsThePodToIsSaid) {
   EXPECT_EQ(pass(), "event FailedAllocation, parked") << "n2 would have had one";
   EXPECT_EQ(event().note,
             "no node can provide 1 x gpu: 2 devices free on nodes that the pod cannot use, 2 in use by claim default/c "
-            "(pod default/p), default/theirs (pod default/other)" +
+            "(pod default/user), default/theirs (pod default/other)" +
                 pinned);
   remember();
   EXPECT_EQ(pass(), "parked");

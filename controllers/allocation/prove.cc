@@ -91,10 +91,11 @@ void PodReconcile::add_marks() {
     std::vector<std::string> finalizers = object.metadata.finalizers;
     if (!object.metadata.has_finalizer(api::kDeleteProtectionFinalizer))
       finalizers.emplace_back(api::kDeleteProtectionFinalizer);
-    // A list left over from an earlier allocation says nothing.
-    std::vector<User> users;
-    if (bears_mark_of(object, *object.status.allocation)) users = users_of(object);
-    if (!claim.listed || users.empty()) users.insert(users.begin(), {pod_.metadata.name, pod_.metadata.uid});
+    // A list left over from an earlier allocation says nothing, except who left.
+    std::vector<User> users = users_of(object);
+    const bool of_now = bears_mark_of(object, *object.status.allocation);
+    std::erase_if(users, [&](const User& user) { return user.left ? user.uid == pod_.metadata.uid : !of_now; });
+    if (!of_now || !claim.listed) users.insert(users.begin(), {pod_.metadata.name, pod_.metadata.uid});
     outcome_.add(
         write_metadata(object, finalizers,
                        {{std::string(kProofAnnotation), proof_value(pod_.metadata.uid, *object.status.allocation)},

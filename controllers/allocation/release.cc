@@ -21,7 +21,7 @@ void PodReconcile::use() {
 
 std::optional<NodeChoice> PodReconcile::ready_to_go(bool without_conflict) {
   // Observe mode writes nothing; for pods bound by others the lifecycle controller reserves.
-  if (role_ == Role::kExplain || role_ == Role::kBoundBare) return {};
+  if (role_ == Role::kExplain || role_ == Role::kBoundBare || is_being_bound()) return {};
   // A foreign allocation may have come after the mark. No pod is bound with a device that somebody else holds.
   if (!releasing() && !without_conflict) {
     Conflicts conflicts = conflicts_of_allocated();
@@ -46,7 +46,11 @@ std::optional<NodeChoice> PodReconcile::ready_to_go(bool without_conflict) {
   if (role_ == Role::kToBind && !prepared(choice)) return {};
   const bool reserving = reserve(choice);
   if (outcome_.has_writes() || enlist() || reserving) return {};
-  if (state_.unpublished && !releasing()) return {};
+  if (state_.unpublished && !releasing()) {
+    // Its publication enqueues the pod; while that is refused, the node may be lost.
+    outcome_.requeue_in(std::chrono::seconds(5));
+    return {};
+  }
   if (role_ == Role::kToBind && !publish_extended()) return {};
   return choice;
 }
@@ -80,7 +84,6 @@ bool PodReconcile::reserve(const NodeChoice& choice) {
 }
 
 bool PodReconcile::enlist() {
-  if (role_ != Role::kGated) return false;
   bool busy = false;
   for (const ClaimState& claim : state_.claims) {
     if (claim.listed || !claim.reserved) continue;

@@ -195,8 +195,13 @@ class ClaimReconcile {
     finalizers.erase(std::remove(finalizers.begin(), finalizers.end(), api::kDeleteProtectionFinalizer),
                      finalizers.end());
     std::map<std::string, std::optional<std::string>> annotations;
-    for (const std::string_view name : {kProofAnnotation, kProvenForAnnotation})
-      if (claim_.metadata.annotations.contains(name)) annotations.emplace(std::string(name), std::nullopt);
+    if (claim_.metadata.annotations.contains(kProofAnnotation))
+      annotations.emplace(std::string(kProofAnnotation), std::nullopt);
+    // Who left stays known: the claim is not reserved for them again before the next proof.
+    std::vector<User> left = users_of(claim_);
+    std::erase_if(left, [](const User& user) { return !user.left; });
+    if (claim_.metadata.annotations.contains(kProvenForAnnotation))
+      annotations.emplace(std::string(kProvenForAnnotation), users_value(left));
     outcome_.add(write_metadata(claim_, finalizers, annotations, "remove-finalizer"));
     return true;
   }

@@ -629,6 +629,35 @@ TEST_F(Unreserved, AProvenClaimThatNobodyUsesIsFreedAtOnce) {
   EXPECT_EQ(pass(), "deallocate");
 }
 
+// A pod without a gate left (docs/design/arbitration.md, P8). Others may have bound it before its reservation was
+// removed.
+TEST_F(Unreserved, WhatAPodLeftWithoutAGateIsFreedOnlyWhenTheServerShowsItUnbound) {
+  api::ResourceClaim claim = proven({}, {});
+  claim.metadata.annotations[std::string(kProvenForAnnotation)] = "p/~p-uid";
+  view.put(claim);
+  put_unbound("p");
+  const Ref pod{Kind::kPod, "default", "p", "p-uid"};
+  EXPECT_EQ(pass(), "confirm p") << "our view of pods may be old";
+  view.live_get(pod, Presence::kPresent, "c-uid@4");
+  EXPECT_EQ(pass(), "confirm p") << "so was it bound after this version of the claim?";
+  view.live_get(pod, Presence::kPresent, "c-uid@5");
+  EXPECT_EQ(pass(), "deallocate");
+  view.put(make_pod("p", "c"));
+  EXPECT_EQ(pass(), "") << "bound";
+  EXPECT_EQ(run(pod_key("default/p")), "reserve");
+}
+
+TEST_F(Unreserved, WhoLeftStaysKnownWhenTheFinalizerGoes) {
+  api::ResourceClaim claim = proven({}, {});
+  claim.status = {};
+  claim.metadata.annotations[std::string(kProvenForAnnotation)] = "a/a-uid,p/~p-uid";
+  view.put(claim);
+  ASSERT_EQ(pass(), "remove-finalizer");
+  const Json annotations = body()["metadata"]["annotations"];
+  EXPECT_TRUE(annotations[kProofAnnotation].is_null());
+  EXPECT_EQ(annotations[kProvenForAnnotation], "p/~p-uid");
+}
+
 // A pod that others bound, with 200 claims in 64 KiB and more: the last of them is "c". Only 128 are kept.
 api::Pod pod_with_more_claims_than_are_kept() {
   api::Pod pod = make_pod("many", "");

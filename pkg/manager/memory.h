@@ -140,6 +140,8 @@ struct Memory {
   BoundedMap<bool> gone_uids{16'384};   // uids of pods whose deletion the stream delivered
   Said events;                          // the signature of the last event, by reason
   BoundedMap<uint64_t> tallies{8'192};  // uid -> writes that counted for it (reconcile::Write::tally)
+  // Uid of a pod -> until when no second Binding is sent: while one is listed, and a little while after its answer.
+  BoundedMap<MonoTime> being_bound{16'384};
   Said notes;
   BoundedMap<MonoTime> changed_at{4'000'000};  // "kind:key" -> when this process saw the last change
 

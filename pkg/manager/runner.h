@@ -172,7 +172,7 @@ class Runner {
   bool is_unchanged(const reconcile::Write& write) const;
   // The write is bound to a version that the stores no longer have.
   bool is_outdated(const reconcile::Write& write) const;
-  void live_get(uint64_t id, const reconcile::Ref& object);
+  void live_get(uint64_t id, const reconcile::LiveGet& question);
   void emit(const reconcile::Event& event);
   void release(const std::string& object);
   void written(const Run& run, const reconcile::Write& write, uint64_t revision);

@@ -25,6 +25,12 @@ using reconcile::Write;
 
 namespace {
 
+constexpr Duration kUntilSeenBound = std::chrono::seconds(2);
+
+bool is_binding(const Write& write) {
+  return write.object.kind == reconcile::Kind::kPod && write.subresource == "binding";
+}
+
 // Another writer was faster, or we are stopping: the server did not fail.
 bool is_lost_race(const Error& error) {
   switch (error.code()) {
@@ -171,6 +177,7 @@ void Runner::begin_effects(ControllerQueue& controller, const std::string& key,
   bool contested = false;
   for (Effect& effect : run->outcome.effects)
     if (Write* write = std::get_if<Write>(&effect)) {
+      if (is_binding(*write)) memory_.being_bound.put(write->object.uid, MonoTime::max());
       write->id = run->id;
       contested = !sinks_.assumptions.assume(*write) || contested;
     }
@@ -223,7 +230,7 @@ void Runner::step(uint64_t id) {
       sinks_.assumptions.avoid(*avoided);
       ++run->at;
     } else if (const auto* question = std::get_if<reconcile::LiveGet>(&effect)) {
-      return live_get(id, question->object);
+      return live_get(id, *question);
     } else {
       return send(id);
     }
@@ -420,24 +427,25 @@ bool Runner::is_outdated(const Write& write) const {
   return stored && !write.resource_version.empty() && *stored != write.resource_version;
 }
 
-void Runner::live_get(uint64_t id, const Ref& object) {
-  sinks_.api.get(object, [this, alive = alive_, id, object](Result<Presence> presence) {
-    if (!*alive) return;
-    Run* run = find(id);
-    if (!run) return;
-    if (!presence) {
-      log::v(4, "Reading an object failed", {{"key", run->key}, {"err", presence.error()}});
-      run->broke_off = true;
-      run->failure = Failure{"get " + std::string(kind_name(object.kind)), presence.error(), object};
-      ++run->at;
-      drop_rest(*run);
-      return finish(id);
-    }
-    run->live_answers[StoreView::live_get_key(object)] = *presence;
-    run->asked = true;
-    ++run->at;
-    step(id);
-  });
+void Runner::live_get(uint64_t id, const reconcile::LiveGet& question) {
+  sinks_.api.get(question.object,
+                 [this, alive = alive_, id, object = question.object, seen = question.seen](Result<Presence> presence) {
+                   if (!*alive) return;
+                   Run* run = find(id);
+                   if (!run) return;
+                   if (!presence) {
+                     log::v(4, "Reading an object failed", {{"key", run->key}, {"err", presence.error()}});
+                     run->broke_off = true;
+                     run->failure = Failure{"get " + std::string(kind_name(object.kind)), presence.error(), object};
+                     ++run->at;
+                     drop_rest(*run);
+                     return finish(id);
+                   }
+                   run->live_answers[StoreView::live_get_key(object, seen)] = *presence;
+                   run->asked = true;
+                   ++run->at;
+                   step(id);
+                 });
 }
 
 void Runner::emit(const reconcile::Event& event) {
@@ -449,6 +457,8 @@ void Runner::emit(const reconcile::Event& event) {
 
 void Runner::written(const Run& run, const Write& write, uint64_t revision) {
   sinks_.assumptions.written(write, revision);
+  // The answer does not contain the pod: the stream shows it bound.
+  if (is_binding(write)) memory_.being_bound.put(write.object.uid, reactor_.clock().mono_now() + kUntilSeenBound);
   if (write.release_pod.empty()) return;
   EnqueueRequests enqueued;
   run.controller->reconciler->on_capacity_released(view_, enqueued);
@@ -459,9 +469,12 @@ void Runner::written(const Run& run, const Write& write, uint64_t revision) {
 // The write certainly did not happen: what it assumed is free again, for others too, and no object changes to show it.
 void Runner::give_up(const Run& run, const Write& write) {
   sinks_.assumptions.forget(write);
+  if (is_binding(write)) memory_.being_bound.erase(write.object.uid);
   if (!write.assume && !write.assume_pod) return;
   EnqueueRequests enqueued;
   run.controller->reconciler->on_write_given_up(view_, write, enqueued);
+  // This key backs off.
+  std::erase_if(enqueued.keys, [&](const Key& key) { return reconcile::to_text(key) == run.key; });
   take(*run.controller, enqueued, run.decided_at);
   schedule();
 }

@@ -243,6 +243,61 @@ TEST_F(RunnerTest, AQuestionIsAnsweredBeforeTheKeyRunsAgain) {
   EXPECT_EQ(server.log, (std::vector<std::string>{"get x", "prune a"}));
 }
 
+// An answer counts for what had been seen when the question was asked.
+TEST_F(RunnerTest, AnAnswerOfBeforeSomethingWasSeenIsAskedForAgain) {
+  const Ref pod{Kind::kPod, "d", "x", "x-uid"};
+  std::string version = "c@1";
+  scripted.next = [&](const View& v, const Key&) {
+    Outcome outcome;
+    if (v.live_presence_after(pod, version) == Presence::kUnknown) {
+      outcome.add(LiveGet{pod, version});
+      if (version == "c@1") reactor.post([&] { version = "c@2"; });  // while the question is under way
+    } else {
+      outcome.add(write("free", "a"));
+    }
+    return outcome;
+  };
+  poke("p");
+  reactor.advance(45ms);
+  EXPECT_EQ(server.log, (std::vector<std::string>{"get x", "get x", "free a"}));
+}
+
+// The pods of a list of Bindings: those that are not sent yet, the one under way, and those whose answer came, until
+// the watch must have shown them. A Binding that failed, or that was dropped with it, may be sent again at once.
+TEST_F(RunnerTest, APodOnAListOfBindingsIsBeingBound) {
+  const auto binding = [](const std::string& name) {
+    Write one = write("bind-" + name, name);
+    one.object = {Kind::kPod, "d", name, name + "-uid"};
+    one.subresource = "binding";
+    one.assume_pod = AssumedPod{one.object, "n"};
+    return one;
+  };
+  scripted.next = [&](const View&, const Key& key) {
+    Outcome outcome;
+    if (key.object == "d/leader")
+      for (const char* name : {"a", "b", "c"}) outcome.add(binding(name));
+    return outcome;
+  };
+  const auto bound = [&] {
+    std::string all;
+    for (const char* name : {"a", "b", "c"})
+      if (view.is_being_bound(std::string(name) + "-uid")) all += name;
+    return all;
+  };
+  server.failures.emplace("bind-b", Error(Code::kConflict, 409, "Conflict", "changed"));
+  poke("leader");
+  reactor.advance(5ms);
+  EXPECT_EQ(bound(), "abc");
+  scripted.next = [](const View&, const Key&) { return Outcome{}; };
+  reactor.advance(10ms);
+  EXPECT_EQ(bound(), "abc");
+  reactor.advance(50ms);
+  EXPECT_EQ(bound(), "a");
+  EXPECT_EQ(scripted.given_up, (std::vector<std::string>{"b", "c"}));
+  reactor.advance(2s);
+  EXPECT_EQ(bound(), "");
+}
+
 // Leadership is lost while writes wait for the server: nothing is left that could run or block the end of the process.
 TEST_F(RunnerTest, StoppingEndsWhatWaitsForTheServer) {
   server.failures.emplace("first", Error(Code::kDeadlineExceeded, "no answer in time"));

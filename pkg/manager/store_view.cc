@@ -67,8 +67,8 @@ client::ObjectPtr<api::ResourceClaim> allocated_claim(const Stores& stores, std:
   return nullptr;
 }
 
-std::string StoreView::live_get_key(const reconcile::Ref& object) {
-  return reconcile::to_text({object.kind, object.store_key()}) + "#" + object.uid;
+std::string StoreView::live_get_key(const reconcile::Ref& object, std::string_view seen) {
+  return reconcile::to_text({object.kind, object.store_key()}) + "#" + object.uid + "#" + std::string(seen);
 }
 
 const api::Pod* StoreView::pod(std::string_view key) const {
@@ -165,9 +165,14 @@ uint64_t StoreView::tallied(std::string_view uid) const {
   return count ? *count : 0;
 }
 
-Presence StoreView::live_presence(const reconcile::Ref& object) const {
+bool StoreView::is_being_bound(std::string_view pod_uid) const {
+  const MonoTime* until = memory_.being_bound.find(pod_uid);
+  return until && clock_.mono_now() < *until;
+}
+
+Presence StoreView::live_presence_after(const reconcile::Ref& object, std::string_view seen) const {
   if (live_answers_) {
-    auto found = live_answers_->find(live_get_key(object));
+    auto found = live_answers_->find(live_get_key(object, seen));
     if (found != live_answers_->end()) return found->second;
   }
   if (object.kind == Kind::kPod && !object.uid.empty() && memory_.gone_uids.find(object.uid)) return Presence::kAbsent;

@@ -38,11 +38,12 @@ class StoreView : public reconcile::View {
   StoreView(const Stores& stores, const Memory& memory, const Clock& clock, std::string dra_api_version)
       : stores_(stores), memory_(memory), clock_(clock), dra_api_version_(std::move(dra_api_version)) {}
 
-  // The answers to the live GETs that the running key asked for: "kind:key#uid". Null: none.
+  // The answers to the live GETs that the running key asked for, by live_get_key(). Null: none.
   void set_live_answers(const std::map<std::string, reconcile::Presence>* live_answers) {
     live_answers_ = live_answers;
   }
-  static std::string live_get_key(const reconcile::Ref& object);
+  // "kind:key#uid#seen"
+  static std::string live_get_key(const reconcile::Ref& object, std::string_view seen);
   void set_dra_api_version(std::string version) { dra_api_version_ = std::move(version); }
 
   const api::Pod* pod(std::string_view key) const override;
@@ -73,7 +74,11 @@ class StoreView : public reconcile::View {
   reconcile::GroupsKnown groups_known(reconcile::GroupApi api) const override;
   std::shared_ptr<const api::Pod> watched_pod(std::string_view key) const override;
   uint64_t rewinds() const override;
-  reconcile::Presence live_presence(const reconcile::Ref& object) const override;
+  reconcile::Presence live_presence(const reconcile::Ref& object) const override {
+    return live_presence_after(object, "");
+  }
+  reconcile::Presence live_presence_after(const reconcile::Ref& object, std::string_view seen) const override;
+  bool is_being_bound(std::string_view pod_uid) const override;
   Duration unchanged_for(reconcile::Kind kind, std::string_view key) const override;
   std::optional<std::string> last_event(std::string_view uid, std::string_view reason) const override;
   bool has_event(std::string_view uid) const override { return memory_.events.knows(uid); }

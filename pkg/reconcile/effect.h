@@ -100,6 +100,8 @@ struct Write {
 // A live GET: asks the API server whether the object exists. The key runs again with the answer in the view.
 struct LiveGet {
   Ref object;
+  // What the reconcile had seen when it asked (View::live_presence_after); empty: it does not matter.
+  std::string seen;
 };
 
 // These nodes are not chosen for a while: for the pod of this uid, which no longer counts on any node unless it is

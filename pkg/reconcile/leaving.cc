@@ -52,7 +52,8 @@ std::optional<Write> write_leaving(const api::Pod& pod, const Leaving& added) {
   Leaving all = leaving_of(pod);
   for (const auto& [uid, version] : added) all[uid] = std::max(all[uid], version);
   if (all.size() > kMaxLeaving) return std::nullopt;
-  return write_pod_annotation(pod, kLeavingAnnotation, leaving_value(all), "announce-leaving");
+  return write_pod_annotation(pod, kLeavingAnnotation, leaving_value(all),
+                              pod.scheduling_gates.empty() ? "announce-unbound" : "announce-leaving");
 }
 
 Write write_void_removed(const api::Pod& pod, const std::set<std::string>& claim_uids) {
@@ -66,6 +67,18 @@ Write write_left(const api::Pod& pod, const api::ResourceClaim& claim, bool keep
   std::erase_if(rest, [&](const auto& consumer) { return consumer.uid == pod.metadata.uid; });
   Write write =
       rest.empty() && !keep_allocation ? write_deallocation(claim, "leave") : write_reservations(claim, rest, "leave");
+  write.release_pod = pod.metadata.uid;
+  return write;
+}
+
+Write write_left_unbound(const api::Pod& pod, const api::ResourceClaim& claim) {
+  Write write = write_left(pod, claim, true);
+  write.purpose = "leave-unbound";
+  return write;
+}
+
+Write write_freed_unbound(const api::Pod& pod, const api::ResourceClaim& claim) {
+  Write write = write_deallocation(claim, "free-unbound");
   write.release_pod = pod.metadata.uid;
   return write;
 }

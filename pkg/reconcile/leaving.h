@@ -1,17 +1,19 @@
-// How a pod that still has our gate leaves a claim that bears its proof (docs/design/arbitration.md, P8).
+// How a pod that still has our gate, or that is ours to bind and unbound, leaves a claim that bears its proof
+// (docs/design/arbitration.md, P8).
 //
-// Only a view of the pod shows that the gate is there, and lifting it changes the pod, not the claim. So before its
-// reservation is withdrawn, an annotation of the pod announces it: "<claim uid>@<version of the claim>[,...]", written
-// by compare-and-swap while the gate is there. Then
-//  - every attempt to lift the gate that was decided on an older view of the pod fails;
-//  - nobody lifts the gate while the claim is seen at the announced version or an older one;
+// Only a view of the pod shows that it has not started, and lifting the gate or binding it changes the pod, not the
+// claim. So before its reservation is withdrawn, an annotation of the pod announces it: "<claim uid>@<version of the
+// claim>[,...]", written by compare-and-swap while the gate is there, or the pod unbound. Then
+//  - every attempt to lift the gate or to bind that was decided on an older view of the pod fails;
+//  - nobody lifts the gate or binds while the claim is seen at the announced version or an older one;
 //  - the pod is taken off the list of the claim's users (users.h) only at exactly the announced version.
-// A reservation of a pod that is not on the list is not in use and is withdrawn at any version. The last consumer's
-// leaving removes the allocation too: one write then does both.
+// A reservation of a pod that is not on the list is not in use and is withdrawn at any version. The leaving of a gated
+// pod that is the last consumer removes the allocation too: one write then does both. Without a gate others may bind
+// the pod at any moment: then list, reservation and allocation go one after the other (users.h).
 //
 // An announcement is never withdrawn, since nobody knows how old the view is that another manager decides on; the patch
-// that lifts the gate removes the annotation. One with a version that the server has not reached (written by another
-// client) announces nothing, fences nothing, and is removed.
+// that lifts the gate removes the annotation, and on a bound pod nobody reads it. One with a version that the server
+// has not reached (written by another client) announces nothing, fences nothing, and is removed.
 //
 // Pure functions.
 #pragma once
@@ -48,5 +50,8 @@ Write write_void_removed(const api::Pod& pod, const std::set<std::string>& claim
 // Removes the pod from the claim's reservations, at exactly its version; with the last one the allocation is removed
 // too, unless `keep_allocation` (a user of the claim has no reservation).
 Write write_left(const api::Pod& pod, const api::ResourceClaim& claim, bool keep_allocation);
+// The same for a pod without a gate, in two writes: its reservation, then the allocation.
+Write write_left_unbound(const api::Pod& pod, const api::ResourceClaim& claim);
+Write write_freed_unbound(const api::Pod& pod, const api::ResourceClaim& claim);
 
 }  // namespace dra::reconcile

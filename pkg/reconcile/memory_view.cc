@@ -15,8 +15,8 @@ const T* find_in(const MemoryView::Table<T>& table, std::string_view key) {
   return found == table.end() ? nullptr : &found->second;
 }
 
-std::string live_get_key(const Ref& object) {
-  return to_text({object.kind, object.store_key()}) + "#" + object.uid;
+std::string live_get_key(const Ref& object, std::string_view seen) {
+  return to_text({object.kind, object.store_key()}) + "#" + object.uid + "#" + std::string(seen);
 }
 
 }  // namespace
@@ -39,8 +39,8 @@ void MemoryView::put(api::DeviceClass device_class) {
 void MemoryView::put(api::DeviceTaintRule rule) {
   rules.insert_or_assign(rule.metadata.key(), std::move(rule));
 }
-void MemoryView::live_get(const Ref& object, Presence presence) {
-  live_answers[live_get_key(object)] = presence;
+void MemoryView::live_get(const Ref& object, Presence presence, std::string_view seen) {
+  live_answers[live_get_key(object, seen)] = presence;
 }
 
 const api::Pod* MemoryView::pod(std::string_view key) const {
@@ -177,8 +177,8 @@ std::vector<const api::Pod*> MemoryView::pods_of_volume_claim(std::string_view k
   return found;
 }
 
-Presence MemoryView::live_presence(const Ref& object) const {
-  auto found = live_answers.find(live_get_key(object));
+Presence MemoryView::live_presence_after(const Ref& object, std::string_view seen) const {
+  auto found = live_answers.find(live_get_key(object, seen));
   return found == live_answers.end() ? Presence::kUnknown : found->second;
 }
 

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -29,8 +30,9 @@ class MemoryView : public View {
   std::map<GroupApi, GroupsKnown> known_groups;  // default: can be read
   // Claims whose state in the watch differs from `claims`.
   Table<api::ResourceClaim> streamed_claims;
-  // By kind, store key and uid.
+  // By kind, store key, uid and LiveGet::seen.
   std::map<std::string, Presence> live_answers;
+  std::set<std::string, std::less<>> being_bound;                      // uids of pods
   std::map<std::string, Duration> ages;                                // by to_text(Key); default: one hour
   std::map<std::pair<std::string, std::string>, std::string> emitted;  // (uid, reason) -> signature
   std::map<std::string, uint64_t, std::less<>> tallies;                // by uid
@@ -44,7 +46,7 @@ class MemoryView : public View {
   void put(api::Node node);
   void put(api::DeviceClass device_class);
   void put(api::DeviceTaintRule rule);
-  void live_get(const Ref& object, Presence presence);
+  void live_get(const Ref& object, Presence presence, std::string_view seen = "");
 
   const api::Pod* pod(std::string_view key) const override;
   const api::ResourceClaim* claim(std::string_view key) const override;
@@ -70,7 +72,9 @@ class MemoryView : public View {
   std::vector<const api::Pod*> pods_of_group(std::string_view key) const override;
   const api::PodGroup* pod_group(GroupApi api, std::string_view key) const override;
   GroupsKnown groups_known(GroupApi api) const override;
-  Presence live_presence(const Ref& object) const override;
+  Presence live_presence(const Ref& object) const override { return live_presence_after(object, ""); }
+  Presence live_presence_after(const Ref& object, std::string_view seen) const override;
+  bool is_being_bound(std::string_view pod_uid) const override { return being_bound.contains(pod_uid); }
   Duration unchanged_for(Kind kind, std::string_view key) const override;
   std::optional<std::string> last_event(std::string_view uid, std::string_view reason) const override;
   bool has_event(std::string_view uid) const override;

@@ -449,6 +449,75 @@ TEST(Users, AreListedOnceAndTakenOffByUid) {
   EXPECT_TRUE(written(write_unlisted(pod, claim)).is_null());
 }
 
+// A pod without a gate may have been bound by others before it left: the list keeps it until the server shows it
+// unbound.
+TEST(Users, APodThatLeftWithoutAGateIsRemembered) {
+  api::Pod pod;
+  pod.metadata.ns = "default";
+  pod.metadata.name = "p";
+  pod.metadata.uid = "p-uid";
+  api::ResourceClaim claim;
+  claim.metadata.ns = "default";
+  claim.metadata.uid = "c-uid";
+  claim.metadata.resource_version = "5";
+  std::string& list = claim.metadata.annotations[std::string(kProvenForAnnotation)];
+  list = "a/1,p/p-uid";
+  const auto written = [](const Write& write) {
+    return nlohmann::json::parse(write.body)["metadata"]["annotations"][kProvenForAnnotation].get<std::string>();
+  };
+  list = written(write_unlisted(pod, claim, true));
+  EXPECT_EQ(list, "a/1,p/~p-uid");
+  EXPECT_EQ(users_of(claim), (std::vector<User>{{"a", "1"}, {"p", "p-uid", true}}));
+  EXPECT_FALSE(is_user(claim, "p-uid"));
+  EXPECT_TRUE(has_left(claim, "p-uid"));
+  EXPECT_FALSE(has_left(claim, "1"));
+  EXPECT_EQ(written(write_unlisted(pod, claim, true)), list) << "once";
+  MemoryView view;
+  Outcome outcome;
+  ASSERT_EQ(enlist(view, pod, claim, outcome), Enlisting::kWritten);
+  EXPECT_EQ(written(std::get<Write>(outcome.effects.at(0))), "a/1,p/p-uid");
+}
+
+TEST(Users, APodThatLeftIsGoneOnceTheServerShowsItUnboundAfterThisVersionOfTheClaim) {
+  MemoryView view;
+  api::Pod pod;
+  pod.metadata.ns = "default";
+  pod.metadata.name = "p";
+  pod.metadata.uid = "p-uid";
+  view.put(pod);
+  api::ResourceClaim claim;
+  claim.metadata.ns = "default";
+  claim.metadata.uid = "c-uid";
+  claim.metadata.resource_version = "5";
+  claim.metadata.annotations[std::string(kProvenForAnnotation)] = "p/~p-uid";
+  const Ref ref{Kind::kPod, "default", "p", "p-uid"};
+  const auto fate = [&] {
+    Outcome outcome;
+    const Fate found = fate_of_users(view, claim, "", outcome);
+    EXPECT_EQ(outcome.has_live_gets(), found == Fate::kUnsure);
+    return found;
+  };
+  EXPECT_EQ(fate(), Fate::kUnsure) << "the view may be behind";
+  view.live_get(ref, Presence::kPresent);
+  view.live_get(ref, Presence::kPresent, "c-uid@4");
+  EXPECT_EQ(fate(), Fate::kUnsure);
+  view.live_get(ref, Presence::kPresent, "c-uid@5");
+  EXPECT_EQ(fate(), Fate::kGone);
+  claim.status.reserved_for = {{"", "pods", "p", "p-uid"}};
+  EXPECT_EQ(fate(), Fate::kAlive) << "bound a moment later, kubelet would find it reserved";
+  claim.status.reserved_for.clear();
+  pod.node_name = "n1";
+  view.put(pod);
+  EXPECT_EQ(fate(), Fate::kAlive);
+  pod.phase = "Succeeded";
+  view.put(pod);
+  EXPECT_EQ(fate(), Fate::kGone);
+  view.pods.clear();
+  EXPECT_EQ(fate(), Fate::kAlive) << "it exists and cannot be read";
+  view.live_get(ref, Presence::kAbsent, "c-uid@5");
+  EXPECT_EQ(fate(), Fate::kGone);
+}
+
 // A claim that outlives very many pods lists only those still alive.
 TEST(Users, ALongListLosesThoseThatAreGone) {
   api::Pod pod;

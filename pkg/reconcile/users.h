@@ -1,11 +1,13 @@
 // The users of a claim: the pods that may use its allocation (docs/design/arbitration.md, P4).
 //
 // status.reservedFor is not enough: kube-scheduler may take a pod out of it (Unreserve) and still bind the pod. So
-// before a pod's gate is lifted, the pod is listed in an annotation of each of its claims: "<name>/<uid>[,...]". It is
-// taken off the list only after it left the claim (leaving.h). An allocation is removed only when each pod on the list
-// is known from the server to be gone or finished. Every change is a compare-and-swap.
+// before a pod's gate is lifted, or we bind it, the pod is listed in an annotation of each of its claims:
+// "<name>/<uid>[,...]". It is taken off the list only after it left the claim (leaving.h). An allocation is removed
+// only when each pod on the list is known from the server to be gone or finished. Every change is a compare-and-swap.
 //
-// Pods without our gate are not listed: lifting it does not start them.
+// Of a pod without a gate that left, "<name>/~<uid>" stays: others may have bound it before. The allocation is removed
+// only when a live GET shows that they have not, and the next one is reserved for the pod only when it is proven.
+// (Versions that do not know the form look for a pod of that uid, and find none.)
 //
 // Pure functions.
 #pragma once
@@ -27,12 +29,15 @@ inline constexpr size_t kMaxUsers = 512;
 
 struct User {
   std::string name, uid;
+  bool left = false;  // without a gate: may use the claim only if others bound the pod before it left
   bool operator==(const User&) const = default;
 };
 
 // Unreadable entries are left out.
 std::vector<User> users_of(const api::ResourceClaim& claim);
+// Listed, and has not left.
 bool is_user(const api::ResourceClaim& claim, std::string_view pod_uid);
+bool has_left(const api::ResourceClaim& claim, std::string_view pod_uid);
 // The annotation's value; nothing (no annotation) if there are no users.
 std::optional<std::string> users_value(const std::vector<User>& users);
 
@@ -40,14 +45,17 @@ std::optional<std::string> users_value(const std::vector<User>& users);
 // live GETs for pods that the view does not know: a claim may outlive very many pods.
 enum class Enlisting { kWritten, kAsked, kFull };
 Enlisting enlist(const View& view, const api::Pod& pod, const api::ResourceClaim& claim, Outcome& outcome);
-// Takes the pod off the list, at exactly the claim's version.
-Write write_unlisted(const api::Pod& pod, const api::ResourceClaim& claim);
+// Takes the pod off the list, at exactly the claim's version. `remember`: the pod has no gate, so the list keeps that
+// it left.
+Write write_unlisted(const api::Pod& pod, const api::ResourceClaim& claim, bool remember = false);
 
 enum class Fate { kAlive, kGone, kUnsure };
 // Whether the pod instance still needs its claims. kGone only if the server said so, by uid; if the server must be
 // asked first, a live GET is added to the outcome.
 Fate fate_of(const View& view, const std::string& ns, const User& pod, Outcome& outcome);
-// As above, for all users of the claim but one: alive if one of them is.
+// As above, for all users of the claim but one: alive if one of them is. A pod that left counts as gone if it is not
+// reserved and a live GET, begun after the claim was seen at this version, shows it unbound: then kubelet has not read
+// the claim for it and never will find it reserved at this version.
 Fate fate_of_users(const View& view, const api::ResourceClaim& claim, std::string_view but_uid, Outcome& outcome);
 
 }  // namespace dra::reconcile

@@ -105,6 +105,12 @@ class View {
 
   // What the server said about this object since this key's last reconcile without live GETs.
   virtual Presence live_presence(const Ref& object) const = 0;
+  // The same, but an answer counts only if its LiveGet had this text as `seen`: it shows the object later than
+  // whatever the text names ("<uid of a claim>@<its version>").
+  virtual Presence live_presence_after(const Ref& object, std::string_view seen) const = 0;
+  // A Binding of the pod is about to be sent, under way, or accepted and not in the stream yet: a second one would be
+  // refused.
+  virtual bool is_being_bound(std::string_view /*pod_uid*/) const { return false; }
   // How long the object has been unchanged, as far as this process saw; zero for an unknown object.
   virtual Duration unchanged_for(Kind kind, std::string_view key) const = 0;
   // The signature of the last event of this reason about this uid; nothing if there was none (or it is forgotten).

@@ -376,7 +376,7 @@ Write write_binding(const api::Pod& pod, const std::string& node) {
     out.object("metadata", [&] {
       out.member("name", pod.metadata.name);
       out.member("namespace", pod.metadata.ns);
-      out.member("uid", pod.metadata.uid);
+      write_preconditions(out, pod.metadata);
     });
     out.object("target", [&] {
       out.member("apiVersion", "v1");
@@ -388,6 +388,7 @@ Write write_binding(const api::Pod& pod, const std::string& node) {
   write.verb = Verb::kCreate;
   write.object = ref_of(pod);
   write.subresource = "binding";
+  write.resource_version = pod.metadata.resource_version;
   write.purpose = "bind";
   write.body = std::move(out).text();
   write.assume_pod = AssumedPod{ref_of(pod), node};

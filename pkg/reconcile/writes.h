@@ -55,7 +55,8 @@ Write write_generated_claim(const api::Pod& pod, const std::string& entry,
                             const api::ResourceClaimTemplate& claim_template, const std::string& name,
                             std::string_view dra_api_version);
 
-// POST pods/<name>/binding: binds the pod instance to the node. The answer is not a pod; the watch delivers the pod.
+// POST pods/<name>/binding: binds this version of the pod to the node; 409 if the pod has changed since. The answer is
+// not a pod; the watch delivers the pod.
 Write write_binding(const api::Pod& pod, const std::string& node);
 // Removes the gate and, in the same patch, adds the requirements to every term of the pod's required node affinity
 // (which is created if missing). A term without requirements matches nothing and stays as it is.

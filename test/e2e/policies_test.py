@@ -255,6 +255,13 @@ def bindings_and_volumes(t, ours):
     t.refused(adds, ours, "POST", path, binding(annotations={"x": "y"}))
     t.refused(adds, ours, "POST", path, binding(labels={"x": "y"}))
     t.allowed(ours, "POST", path, binding())
+    # A pod without a gate announces that it leaves its claims; a Binding of before the announcement is refused by the server itself.
+    before = t.admin.get(PODS + "/unbound")["metadata"]
+    announced = t.allowed(ours, "PATCH", PODS + "/unbound", {"metadata": {"uid": before["uid"], "resourceVersion": before["resourceVersion"],
+                                                                         "annotations": {"dra-controller-manager/leaving": "c-uid@5"}}}, MERGE)["metadata"]
+    status, answer = ours.request("POST", path, binding(uid=before["uid"], resourceVersion=before["resourceVersion"]))
+    assert status == 409 and "Precondition failed: ResourceVersion" in answer["message"], (status, answer)
+    t.allowed(ours, "POST", path, binding(uid=announced["uid"], resourceVersion=announced["resourceVersion"]))
     t.allowed(t.admin, "DELETE", f"{PODS}/unbound?gracePeriodSeconds=0")
 
     claims, volumes = "/api/v1/namespaces/default/persistentvolumeclaims", "/api/v1/persistentvolumes"
