@@ -37,6 +37,7 @@ void GroupReconcile::commit() {
       if (claim.needs_proof() && !claim.in_stream) return pause();  // the stream brings the group back
   }
   if (const Conflicts found = conflicts(); !found.empty()) return withdraw_for(found);
+  if (leave_other_domains()) return;
   bool prepared = true;
   for (Member& member : pods_) {
     PodReconcile& steps = *member.steps;
@@ -86,14 +87,18 @@ void GroupReconcile::forward() {
 }
 
 void GroupReconcile::go() {
+  if (leave_other_domains()) return;
   // One question for all of so many; if something is found, each member is asked for its part.
   const bool without_conflict = conflicts().empty();
   size_t lifting = 0, written = 0;
-  bool roams = false, progress = false, all_to_bind = true;
+  bool roams = false, progress = false;
   for (Member& member : pods_) {
     PodReconcile& steps = *member.steps;
     if (!member.settled) continue;
-    all_to_bind = all_to_bind && steps.role_ == Role::kToBind;
+    if (steps.is_being_bound()) {
+      ++lifting;
+      continue;
+    }
     // Until the stream shows one of them bound, the next one may get the same node.
     if (steps.role_ == Role::kToBind && !member.pinned && std::exchange(roams, true)) {
       ++lifting;
@@ -101,7 +106,7 @@ void GroupReconcile::go() {
     }
     const std::optional<NodeChoice> choice = steps.ready_to_go(without_conflict);
     if (!choice) {
-      progress = progress || steps.outcome_.has_writes();
+      progress = progress || steps.outcome_.has_writes() || steps.outcome_.has_live_gets();
       continue;
     }
     ++lifting;
@@ -110,29 +115,46 @@ void GroupReconcile::go() {
     if (steps.state_.claims.empty() || written++ < most) steps.lift_gate(*choice);
   }
   if (lifting >= members_.min_count) return;
-  const Duration left = members_.hold_timeout - held_for(true);
-  // A pod to be bound cannot leave what is marked: after the timeout the pods that can go do (G7).
-  if (committed_ && all_to_bind && !progress && lifting > 0 && left <= Duration::zero()) return;
   for (Member& member : pods_) {
     Outcome& outcome = member.steps->outcome_;
     if (!lets_go(outcome)) continue;
     std::erase_if(outcome.effects, [](const Effect& effect) { return lets_go(effect); });
     outcome.min_interval.reset();
   }
-  if (committed_) first_->outcome_.requeue_in(std::max<Duration>(left, std::chrono::seconds(1)));
+  if (!committed_) return;
+  const Duration left = patience() - held_for(true);
+  if (!progress && left <= Duration::zero() && has_homeless() && leave_all()) return;
+  first_->outcome_.requeue_in(std::max<Duration>(left, std::chrono::seconds(1)));
 }
 
 void GroupReconcile::stuck() {
-  const Duration left = members_.hold_timeout - held_for(true);
+  const Duration left = patience() - held_for(true);
   if (left > Duration::zero()) {
     say("a member lost its place after the group was committed; another is looked for");
     return void(first_->outcome_.requeue_in(left));
   }
-  bool back = false;
-  for (Member& member : pods_)
-    if (member.steps->role_ == Role::kGated) back = member.steps->withdraw_all() || back;
-  if (!back) go();
+  if (!leave_all()) go();
   first_->outcome_.requeue_in(members_.hold_timeout);
+}
+
+// A node that fails often comes back within seconds, and nobody else waits for long meanwhile.
+Duration GroupReconcile::patience() const {
+  return std::min<Duration>(members_.hold_timeout, std::chrono::seconds(5));
+}
+
+bool GroupReconcile::leave_all() {
+  bool any = false;
+  for (Member& member : pods_) any = member.steps->withdraw_all() || any;
+  return any;
+}
+
+bool GroupReconcile::has_homeless() {
+  return std::any_of(pods_.begin(), pods_.end(), [](const Member& member) {
+    PodReconcile& steps = *member.steps;
+    if (!member.settled || (steps.role_ == Role::kGated && steps.state_.claims.empty())) return false;
+    const NodeChoice choice = steps.candidate_nodes();
+    return choice.nodes.empty() && !choice.watch_lags;
+  });
 }
 
 }  // namespace dra::allocation

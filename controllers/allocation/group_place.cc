@@ -18,6 +18,12 @@ using namespace reconcile;
 void GroupReconcile::decide(uint32_t needed) {
   // Takes no more devices beside some that cannot be used.
   if (const Conflicts found = conflicts(); !found.empty()) return withdraw_for(found);
+  // Others use the claims of such a member, and its node does not take it: no place for the others helps.
+  for (const Member& member : pods_) {
+    if (committed_ || !member.settled || !member.pinned) continue;
+    const NodeChoice choice = member.steps->candidate_nodes();
+    if (choice.nodes.empty() && !choice.watch_lags) return withdraw() ? void() : member.steps->no_node(choice);
+  }
   const Duration wait = tools_.allocator.share_wait(members_.group.ns);
   if (wait > Duration::zero() && !tools_.gangs.has_found(members_.group.key())) {
     first_->outcome_.requeue_in(wait);
@@ -105,9 +111,11 @@ void GroupReconcile::write_decision(const std::vector<Member*>& asked, gang::Dec
     PodReconcile* writer = asked[found->second.front()->member]->steps;
     const std::string node = tools_.inventory.node_name(found->second.front()->node);
     std::vector<api::ResourceClaimConsumerReference> consumers;
-    for (const gang::Placed* placed : found->second)
-      if (consumers.size() < api::kMaxReservedFor)
-        consumers.push_back(pod_reference(asked[placed->member]->steps->pod_));
+    for (const gang::Placed* placed : found->second) {
+      const PodReconcile& user = *asked[placed->member]->steps;
+      if (consumers.size() < api::kMaxReservedFor && user.is_reserved_at_once(claim))
+        consumers.push_back(pod_reference(user.pod_));
+    }
     const std::string why = decision.domain.empty() ? "" : "is with its group in " + decision.domain;
     if (std::exchange(first, false)) writer->outcome_.decided = Decided{true, node, devices_of({decided.result}), why};
     writer->outcome_.add(

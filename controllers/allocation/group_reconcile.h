@@ -76,9 +76,19 @@ class GroupReconcile {
   void commit();
   void forward();
   void go();
-  // Members of a committed group cannot go forward: after the timeout gated pods leave (P8), and pods to be bound go
-  // without the others.
+  // Members of a committed group cannot go forward: after a while all leave (P8, G7).
   void stuck();
+  // Until all leave.
+  Duration patience() const;
+  bool leave_all();
+  // Some settled member fits on no node, so it is not a matter of waiting.
+  bool has_homeless();
+
+  // group_domain.cc
+  // The members whose nodes are not in the domain of the required level that most are in.
+  std::vector<Member*> strays();
+  // G8: they leave, or (an open group) all do. True when there are some.
+  bool leave_other_domains();
 
   Conflicts conflicts() const;
   // The conflict is only with single pods, or groups that rank behind this one, and they have nothing proven.

@@ -305,7 +305,7 @@ TEST_F(GroupTest, AMemberThatLostItsPlaceGetsAnotherBeforeAnyGateIsLifted) {
   allocated("foreign", "n1", "gpu-1", false, {});
   EXPECT_EQ(pass("a"), "event GroupWaits");
   remember();
-  view.time += std::chrono::seconds(31);
+  view.time += std::chrono::seconds(6);
   EXPECT_EQ(pass("a"), "announce-leaving a");
 }
 
@@ -315,6 +315,125 @@ TEST_F(GroupTest, BindingsComeBackToBack) {
   proven(hold("a", "n1", "gpu-0"), "a");
   proven(hold("b", "n2", "gpu-1"), "b");
   EXPECT_EQ(pass("a"), "bind a, bind b");
+}
+
+// In bind mode too: a member whose node is lost leaves alone, and all leave when there is no place beside the others.
+TEST_F(GroupTest, NoMemberIsBoundWhileAnotherHasNoNode) {
+  options.mode = Mode::kBind;
+  put_members("ab", "2", false);
+  proven(hold("a", "n1", "gpu-0"), "a");
+  const api::ResourceClaim b = proven(hold("b", "n2", "gpu-1"), "b");
+  nodes.refused = {"n2"};
+  EXPECT_EQ(pass("a"), "announce-unbound b");
+  api::ResourceClaim freed = b;
+  freed.status = {};
+  put(freed);
+  EXPECT_EQ(pass("a"), "allocate cb") << "beside the other member";
+  nodes.refused = {"n1", "n2"};
+  view.time += std::chrono::seconds(4);
+  EXPECT_EQ(pass("a"), "event GroupWaits");
+  remember();
+  view.time += std::chrono::seconds(2);
+  EXPECT_EQ(pass("a"), "announce-unbound a") << "the group is open again";
+}
+
+TEST_F(GroupTest, AMemberThatCannotLeaveDoesNotKeepTheOthersDevices) {
+  options.mode = Mode::kBind;
+  put_members("ab", "2", false);
+  api::Pod other = make_pod("other", {"cb"}, false);
+  other.node_name = "n2";
+  view.put(other);
+  proven(hold("a", "n1", "gpu-0"), "a");
+  api::ResourceClaim shared = allocated("cb", "n2", "gpu-1", true, {"other"});
+  shared.status.allocation->allocation_timestamp = format_rfc3339(view.time);
+  proven(shared, "other");
+  nodes.refused = {"n2"};
+  EXPECT_EQ(pass("a"), "event FailedScheduling, parked");
+  remember();
+  view.time += std::chrono::seconds(6);
+  EXPECT_EQ(pass("a"), "announce-unbound a");
+  put(make_claim("ca"));
+  EXPECT_EQ(pass("a"), "parked") << "nothing is allocated beside it, only to be withdrawn again";
+  EXPECT_FALSE(last.has_writes());
+}
+
+TEST_F(GroupTest, MembersThatAreBeingBoundCountAsGoing) {
+  options.mode = Mode::kBind;
+  put_members("ab", "2", false);
+  proven(hold("a", "n1", "gpu-0"), "a");
+  proven(hold("b", "n2", "gpu-1"), "b");
+  view.being_bound = {"a-uid"};
+  EXPECT_EQ(pass("a"), "bind b");
+  view.being_bound = {"a-uid", "b-uid"};
+  EXPECT_EQ(pass("a"), "");
+}
+
+TEST_F(GroupTest, AListThatBrokeOffLeavesNoMemberBehind) {
+  options.mode = Mode::kBind;
+  put_members("ab", "2", false);
+  proven(hold("a", "n1", "gpu-0"), "a");
+  proven(hold("b", "n2", "gpu-1"), "b");
+  ASSERT_EQ(pass("a"), "bind a, bind b");
+  const AllocationReconciler reconciler(options, inventory, allocator, nodes);
+  EnqueueRequests out;
+  reconciler.on_write_given_up(view, write(1), out);
+  ASSERT_EQ(out.keys.size(), 1u);
+  EXPECT_EQ(out.keys[0].object, "default/b");
+}
+
+// Nodes n1 and n2 in racks; the label of one changes after the search.
+class RackTest : public GroupTest {
+ protected:
+  void put_in_racks(const std::map<std::string, std::string>& racks, bool gated) {
+    for (const auto& [name, rack] : racks) {
+      auto node = test::named<api::Node>(name);
+      node.metadata.ns.clear();
+      if (!rack.empty()) node.metadata.labels["rack"] = rack;
+      view.put(node);
+    }
+    for (const char* name : {"a", "b", "c"}) {
+      api::Pod pod = member(name, "3", gated);
+      pod.metadata.annotations["dra-controller-manager/topology-required"] = "rack";
+      view.put(pod);
+      if (!view.claims.contains("default/c" + std::string(name))) put(make_claim("c" + std::string(name)));
+    }
+  }
+};
+
+TEST_F(RackTest, MembersOutsideTheRackOfMostLeaveBeforeTheFirstOneStarts) {
+  for (const bool gated : {true, false}) {
+    options.mode = gated ? Mode::kGate : Mode::kBind;
+    put_in_racks({{"n1", "a"}, {"n2", "a"}}, gated);
+    proven(hold("a", "n1", "gpu-0"), "a");
+    proven(hold("b", "n1", "gpu-1"), "b");
+    proven(hold("c", "n2", "gpu-0"), "c");
+    EXPECT_EQ(pass("a"), gated ? "lift-gate a, lift-gate b, lift-gate c" : "bind a, bind b, bind c");
+    for (const char* rack : {"b", ""}) {
+      put_in_racks({{"n1", "a"}, {"n2", rack}}, gated);
+      EXPECT_EQ(pass("a"), gated ? "announce-leaving c" : "announce-unbound c") << rack;
+    }
+    put_in_racks({{"n1", "b"}, {"n2", "a"}}, gated);
+    EXPECT_EQ(pass("a"), gated ? "announce-leaving c" : "announce-unbound c") << "two are in rack b";
+  }
+}
+
+TEST_F(RackTest, AnOpenGroupIsWithdrawnAsAWhole) {
+  put_in_racks({{"n1", "a"}, {"n2", "b"}}, true);
+  hold("a", "n1", "gpu-0");
+  hold("b", "n1", "gpu-1");
+  hold("c", "n2", "gpu-0");
+  EXPECT_EQ(pass("a"), "withdraw ca, withdraw cb, withdraw cc");
+}
+
+TEST_F(RackTest, ALaunchedGroupIsLeftAlone) {
+  put_in_racks({{"n1", "a"}, {"n2", "b"}}, true);
+  api::Pod a = view.pods.at("default/a");
+  a.scheduling_gates.clear();
+  a.node_name = "n1";
+  view.put(a);
+  proven(hold("a", "n1", "gpu-0"), "a");
+  proven(hold("c", "n2", "gpu-0"), "c");
+  EXPECT_EQ(pass("c"), "lift-gate c");
 }
 
 TEST_F(GroupTest, LaterMembersJoinOneByOne) {

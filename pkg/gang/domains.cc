@@ -19,15 +19,8 @@ const std::string* Session::value_of(NodeId node, uint32_t level, const Nodes& n
   return known->second ? &*known->second : nullptr;
 }
 
-// The values of the level and of all wider ones; nothing: the node is in no domain of it.
 std::optional<std::string> Session::path_of(NodeId node, uint32_t level, const Nodes& nodes) const {
-  std::string path;
-  for (uint32_t wider = 0; wider <= level; ++wider) {
-    const std::string* value = value_of(node, wider, nodes);
-    if (value == nullptr && wider == level) return std::nullopt;
-    path += (value == nullptr ? "-" : "=" + *value) + "\n";
-  }
-  return path;
+  return gang::path_of(level, [&](uint32_t wider) { return value_of(node, wider, nodes); });
 }
 
 void Session::begin_domains(const GangRequest& request) {

@@ -11,6 +11,15 @@ client::FaultPlan small_delays(Random& random) {
   return client::random_faults(random, rates);
 }
 
+client::Response refused_by_webhook() {
+  client::Response answer;
+  answer.status = 500;
+  answer.content_type = "application/json";
+  answer.body = R"({"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure",)"
+                R"("message":"failed calling webhook","reason":"InternalError","code":500})";
+  return answer;
+}
+
 }  // namespace
 
 Stage::Stage(Cluster& cluster, ProcessOptions process, const RunOptions& options)
@@ -28,12 +37,17 @@ void Stage::launch() {
   const std::string name = "m" + std::to_string(++generation_);
   Process& process = cluster_.start(name, process_, /*start=*/false);
   const client::FaultPlan plan = options_.network ? options_.network(random_) : small_delays(random_);
-  process.network().set_plan([plan, lag = claim_lag_](const client::Request& request, bool streamed) {
-    client::Fault fault = plan(request, streamed);
-    if (streamed && lag > Duration::zero() && request.target.find("/resourceclaims?") != std::string::npos)
-      fault.delay_answer = lag;
-    return fault;
-  });
+  process.network().set_plan(
+      [plan, lag = claim_lag_, bindings_allowed = bindings_allowed_](const client::Request& request, bool streamed) {
+        client::Fault fault = plan(request, streamed);
+        if (!*bindings_allowed && request.method == "POST" && request.target.find("/binding") != std::string::npos) {
+          fault.kind = client::Fault::Kind::kAnswer;
+          fault.answer = refused_by_webhook();
+        }
+        if (streamed && lag > Duration::zero() && request.target.find("/resourceclaims?") != std::string::npos)
+          fault.delay_answer = lag;
+        return fault;
+      });
   if (options_.crash && !report_.crashed) {
     process.guard().crash_at(*options_.crash, [this, name, alive = alive_] {
       if (!*alive) return;

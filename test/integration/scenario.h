@@ -49,6 +49,9 @@ class Stage {
   // In addition to the network of the options: the manager's watch of claims lags by this much.
   void delay_claims(Duration lag) { claim_lag_ = lag; }
 
+  // From now on the server answers the manager's Bindings with an error, as a webhook that is down does; until allowed.
+  void allow_bindings(bool allowed) { *bindings_allowed_ = allowed; }
+
   void await(const std::string& what, const std::function<bool()>& done);
   bool bound(const std::string& pod);
   bool all_bound(const std::vector<std::string>& pods);
@@ -65,6 +68,7 @@ class Stage {
   RunOptions options_;
   SeededRandom random_;
   Duration claim_lag_{};
+  std::shared_ptr<bool> bindings_allowed_ = std::make_shared<bool>(true);
   RunReport report_;
   MonoTime since_{};
   int generation_ = 0;

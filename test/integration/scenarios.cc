@@ -2,6 +2,7 @@
 
 #include "pkg/reconcile/leaving.h"
 #include "pkg/reconcile/pod_claims.h"
+#include "pkg/reconcile/proof.h"
 #include "test/integration/feature_scenarios.h"
 #include "test/integration/groups.h"
 #include "test/integration/scenario.h"
@@ -250,6 +251,43 @@ void play_moves(Stage& s) {
   s.end({"m0", "m1"}, {"default/shared"});
 }
 
+// The nodes of proven pods are cordoned before the pods are bound: of one alone, and of a group of two.
+void play_bound_moves(Stage& s) {
+  s.api().create(claim_template("one-gpu"));
+  s.allow_bindings(false);
+  s.begin();
+  PodOptions ours;
+  ours.gated = false;
+  ours.scheduler = "dra";
+  const std::vector<std::string> pods{"n0", "o0", "o1"};
+  s.api().create(pod("n0", {from_template("gpu", "one-gpu")}, ours));
+  for (const char* name : {"o0", "o1"})
+    s.api().create(member_of_job(pod(name, {from_template("gpu", "one-gpu")}, ours), "pair", 2));
+  std::set<std::string> lost;  // nodes
+  const auto proven_elsewhere = [&] {
+    return std::all_of(pods.begin(), pods.end(), [&](const std::string& name) {
+      const auto known = s.watchdog().pod("default/" + name);
+      if (!known) return false;
+      const std::vector<std::string> keys = reconcile::claim_keys_of(*known);
+      const auto held = keys.empty() ? nullptr : s.watchdog().claim(keys.front());
+      return held && reconcile::is_proven(*held) && !lost.contains(held->status.allocation->results.front().pool);
+    });
+  };
+  s.await("all proven", proven_elsewhere);
+  for (const std::string& name : pods)
+    lost.insert(s.watchdog()
+                    .claim(reconcile::claim_keys_of(*s.watchdog().pod("default/" + name)).front())
+                    ->status.allocation->results.front()
+                    .pool);
+  for (const std::string& node : lost) s.api().merge(Api::path("Node", node), {{"spec", {{"unschedulable", true}}}});
+  s.await("all proven on other nodes", proven_elsewhere);
+  s.allow_bindings(true);
+  s.await("all bound", [&] { return s.all_bound(pods); });
+  for (const std::string& node : lost) s.api().merge(Api::path("Node", node), {{"spec", {{"unschedulable", nullptr}}}});
+  s.check();
+  s.end(pods);
+}
+
 // Three pods share a claim. kube-scheduler takes them out of reservedFor again and again (Unreserve), and all but one
 // end; then the claim is deleted. The last living pod keeps the device.
 void play_shared(Stage& s) {
@@ -338,6 +376,9 @@ std::vector<Scenario> make_scenarios() {
   all.push_back({"unused", small, bind_mode, play_unused});
   all.push_back({"reasons", one_node, nullptr, play_reasons});
   all.push_back({"moves", small, nullptr, play_moves});
+  ClusterOptions more_nodes = small;
+  more_nodes.nodes = 6;
+  all.push_back({"boundmoves", more_nodes, bind_mode, play_bound_moves});
   all.push_back({"shared", small, nullptr, play_shared});
   all.push_back({"election", small, [](ProcessOptions& process) { process.elect = true; }, play_election});
   all.push_back({"groups", small, nullptr, play_gated_groups});
