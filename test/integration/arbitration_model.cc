@@ -4,8 +4,10 @@
 #include <nlohmann/json.hpp>
 
 #include "pkg/reconcile/groups.h"
+#include "pkg/reconcile/leaving.h"
 #include "pkg/reconcile/pod_claims.h"
 #include "pkg/reconcile/proof.h"
+#include "pkg/reconcile/users.h"
 #include "pkg/reconcile/writes.h"
 #include "test/integration/arbitration_writer.h"
 #include "test/support/objects.h"
@@ -42,6 +44,16 @@ Error conflict() {
 }
 Error not_found() {
   return {Code::kNotFound, 404, "NotFound", "not found"};
+}
+
+// The list of users as it is, with those leaving that `wanted`, made from an older list, shows as having left.
+std::string left_now(const api::ResourceClaim& claim, const Json& wanted) {
+  api::ResourceClaim other = claim;
+  other.metadata.annotations[std::string(reconcile::kProvenForAnnotation)] =
+      wanted.is_string() ? wanted.get<std::string>() : "";
+  std::vector<reconcile::User> users = reconcile::users_of(claim);
+  for (reconcile::User& user : users) user.left = user.left || reconcile::has_left(other, user.uid);
+  return reconcile::users_value(users).value_or("");
 }
 
 std::vector<std::string> devices_in(const api::ResourceClaim& claim) {
@@ -103,7 +115,9 @@ ArbitrationModel::Applied ArbitrationModel::apply_to_claim(const reconcile::Writ
   const auto found = claims_.objects.find(key);
   if (found == claims_.objects.end() || found->second->metadata.uid != write.object.uid)
     return {fail(not_found()), nullptr, nullptr};
-  if (!write.resource_version.empty() && found->second->metadata.resource_version != write.resource_version)
+  const bool any_version = options_.without == Without::kExactVersion && write.purpose == "unlist-unbound";
+  if (!any_version && !write.resource_version.empty() &&
+      found->second->metadata.resource_version != write.resource_version)
     return {fail(conflict()), nullptr, nullptr};
   auto claim = std::make_shared<api::ResourceClaim>(*found->second);
   reconcile::Write built = write;
@@ -119,6 +133,8 @@ ArbitrationModel::Applied ArbitrationModel::apply_to_claim(const reconcile::Writ
       managed.push_back({std::string(reconcile::kAllocationManager), "Update", "status"});
     } else {
       if (write.purpose == "withdraw") ++stats_.withdrawals;
+      const auto users = reconcile::users_of(*claim);  // the lifecycle controller frees such claims too
+      if (std::any_of(users.begin(), users.end(), [](const auto& user) { return user.left; })) ++stats_.left_unbound;
       freed(*claim);
       claim->status.allocation.reset();
     }
@@ -138,7 +154,9 @@ ArbitrationModel::Applied ArbitrationModel::apply_to_claim(const reconcile::Writ
   }
   const Json annotations = metadata.value("annotations", Json::object());
   for (const auto& [name, value] : annotations.items()) {
-    if (value.is_null())
+    if (any_version)
+      claim->metadata.annotations[name] = left_now(*claim, value);
+    else if (value.is_null())
       claim->metadata.annotations.erase(name);
     else
       claim->metadata.annotations[name] = value.get<std::string>();
@@ -151,15 +169,15 @@ ArbitrationModel::Applied ArbitrationModel::apply_to_claim(const reconcile::Writ
       ++stats_.first_forms;
     }
   }
-  if (write.purpose == "leave") ++stats_.left;
+  if (write.purpose == "leave" || write.purpose == "leave-unbound") ++stats_.left;
   if (write.purpose == "enlist") ++stats_.enlisted;
-  if (write.purpose == "unlist") ++stats_.unlisted;
+  if (write.purpose.starts_with("unlist")) ++stats_.unlisted;
   if (write.purpose == "prove") note_marks(*claim);
   const bool gone = claim->metadata.deleting() && claim->metadata.finalizers.empty();
   put<api::ResourceClaim>(claims_, key, gone ? nullptr : claim);
   for (const auto& consumer : claim->status.reserved_for) {
     const auto pod = pods_.objects.find("d/" + consumer.name);
-    if (pod != pods_.objects.end() && pod->second->scheduling_gates.empty()) use(*pod->second, *claim);
+    if (pod != pods_.objects.end() && has_started(*pod->second)) use(*pod->second, *claim);
   }
   return {revision_, gone ? nullptr : claims_.objects.at(key), nullptr};
 }
@@ -169,8 +187,11 @@ ArbitrationModel::Applied ArbitrationModel::apply_to_pod(const reconcile::Write&
   const auto found = pods_.objects.find(key);
   if (found == pods_.objects.end() || found->second->metadata.uid != write.object.uid)
     return {fail(not_found()), nullptr, nullptr};
-  if (!write.resource_version.empty() && found->second->metadata.resource_version != write.resource_version)
+  const bool any_version = write.subresource == "binding" && options_.without == Without::kVersion;
+  if (!any_version && !write.resource_version.empty() &&
+      found->second->metadata.resource_version != write.resource_version)
     return {fail(conflict()), nullptr, nullptr};
+  if (write.subresource == "binding") return bind(write);
   auto pod = std::make_shared<api::Pod>(*found->second);
   const Json body = Json::parse(write.body);
   const Json annotations = body["metadata"].value("annotations", Json::object());
@@ -189,6 +210,45 @@ ArbitrationModel::Applied ArbitrationModel::apply_to_pod(const reconcile::Write&
   }
   put<api::Pod>(pods_, key, pod);
   return {revision_, nullptr, pods_.objects.at(key)};
+}
+
+// A Binding of ours: it rests on every claim of the pod.
+ArbitrationModel::Applied ArbitrationModel::bind(const reconcile::Write& write) {
+  auto pod = std::make_shared<api::Pod>(*pods_.objects.at(write.object.store_key()));
+  if (!pod->node_name.empty() || !pod->scheduling_gates.empty()) return {fail(conflict()), nullptr, nullptr};
+  pod->node_name = Json::parse(write.body)["target"]["name"].get<std::string>();
+  ++stats_.bindings;
+  check_group(*pod);
+  lift_gate(*pod);
+  put<api::Pod>(pods_, pod->metadata.key(), pod);
+  return {0, nullptr, nullptr};  // the answer is not a pod
+}
+
+// A person, or a manager that names no version. kubelet may read the claims right after it.
+void ArbitrationModel::bind_by_others(bool only_leaving) {
+  std::vector<std::shared_ptr<const api::Pod>> able;
+  for (const auto& [key, pod] : pods_.objects) {
+    if (!is_to_bind(*pod) || has_started(*pod)) continue;
+    if (only_leaving && !pod->metadata.annotations.contains(reconcile::kLeavingAnnotation)) continue;
+    const std::vector<std::string> own = reconcile::claim_keys_of(*pod);
+    const auto lists_it = [&, uid = pod->metadata.uid](const std::string& name) {
+      const auto claim = claims_.objects.find(name);
+      if (claim == claims_.objects.end() || !claim->second->status.allocation) return false;
+      return reconcile::is_proven(*claim->second) &&
+             (reconcile::is_user(*claim->second, uid) || reconcile::has_left(*claim->second, uid));
+    };
+    if (std::all_of(own.begin(), own.end(), lists_it)) able.push_back(pod);
+  }
+  if (able.empty()) return;
+  auto pod = std::make_shared<api::Pod>(*able[random_.below(able.size())]);
+  const std::vector<std::string> own = reconcile::claim_keys_of(*pod);
+  pod->node_name = claims_.objects.at(own.front())->status.allocation->results.front().pool;
+  ++stats_.foreign_bindings;
+  if (const api::OwnerReference* owner = pod->metadata.controller()) launched_.insert(owner->uid);
+  for (const std::string& name : own)
+    if (const auto& claim = claims_.objects.at(name); reconcile::is_reserved_for(*claim, pod->metadata.uid))
+      use(*pod, *claim);
+  put<api::Pod>(pods_, pod->metadata.key(), pod);
 }
 
 // The pod was ungated: from now on, until its object is gone, it may use what its claims say.
@@ -232,12 +292,21 @@ bool ArbitrationModel::has_user(const api::ResourceClaim& claim) const {
   return known != ungated_with_.end() && !known->second.empty();
 }
 
+// Somebody else bound such a pod. Until it ends kubelet may have started it, whatever the claim says.
+bool ArbitrationModel::is_named_by_bound(const std::string& claim) const {
+  return std::any_of(pods_.objects.begin(), pods_.objects.end(), [&](const auto& known) {
+    const std::vector<std::string> own = reconcile::claim_keys_of(*known.second);
+    return is_to_bind(*known.second) && has_started(*known.second) &&
+           std::find(own.begin(), own.end(), claim) != own.end();
+  });
+}
+
 // kube-scheduler's Unreserve: binding failed, and the pod is taken out of reservedFor without a precondition. An
 // unbound pod does not run; a binding that timed out may have happened.
 void ArbitrationModel::unreserve() {
   std::vector<std::shared_ptr<const api::Pod>> released;
   for (const auto& [key, pod] : pods_.objects)
-    if (pod->scheduling_gates.empty()) released.push_back(pod);
+    if (!is_to_bind(*pod) && has_started(*pod)) released.push_back(pod);
   if (released.empty()) return;
   const auto pod = released[random_.below(released.size())];
   for (const std::string& key : reconcile::claim_keys_of(*pod)) {
@@ -313,8 +382,9 @@ void ArbitrationModel::add_group() {
   if (pods_.objects.size() + size > options_.pods) return;
   const std::string job = "j" + std::to_string(next_pod_++);
   ++stats_.groups;
+  const bool to_bind = draw_to_bind();
   for (size_t i = 0; i < size; ++i) {
-    const auto pod = make_pod(job + "-" + std::to_string(i), false);
+    const auto pod = make_pod(job + "-" + std::to_string(i), false, to_bind);
     pod->metadata.owner_references.push_back({"batch/v1", "Job", job, job + "-uid", true});
     pod->metadata.annotations[std::string(reconcile::kGroupAnnotation)] = std::to_string(size);
     ever_[job + "-uid"].insert(pod->metadata.key());
@@ -354,18 +424,22 @@ void ArbitrationModel::add_pod() {
   if (pods_.objects.size() >= options_.pods) return;
   const bool tenants = options_.forger != Forger::kNone && next_pod_ % 2 == 1;
   const std::string name = (tenants ? "t" : "p") + std::to_string(next_pod_++);
-  const auto pod = make_pod(name, options_.shared > 0 && random_.below(2) == 0);
+  const bool shares = options_.shared > 0 && random_.below(2) == 0;
+  const auto pod = make_pod(name, shares, draw_to_bind());
   put<api::Pod>(pods_, "d/" + name, pod);
 }
 
 // Also creates its claims.
-std::shared_ptr<api::Pod> ArbitrationModel::make_pod(const std::string& name, bool shares) {
+std::shared_ptr<api::Pod> ArbitrationModel::make_pod(const std::string& name, bool shares, bool to_bind) {
   auto pod = std::make_shared<api::Pod>();
   pod->metadata.ns = "d";
   pod->metadata.name = name;
   pod->metadata.uid = name + "-uid";
   pod->metadata.creation_timestamp = format_rfc3339(clock_.wall_now());
-  pod->scheduling_gates = {std::string(allocation::kAllocationGate)};
+  if (to_bind)
+    pod->scheduler_name = kSchedulerName;
+  else
+    pod->scheduling_gates = {std::string(allocation::kAllocationGate)};
   if (shares) {
     make_shared_claims();
     pod->resource_claims.push_back({"shared", shared_name(random_.below(options_.shared)), std::nullopt});
@@ -400,6 +474,8 @@ void ArbitrationModel::remove_pod() {
   auto victim = pods_.objects.begin();
   std::advance(victim, static_cast<long>(random_.below(pods_.objects.size())));
   const auto pod = victim->second;
+  // Most pods live until they are bound, and then make room for others.
+  if (options_.bind && !has_started(*pod) && random_.below(8) != 0) return;
   const std::string key = pod->metadata.key();
   for (auto& [device, users] : used_) std::erase_if(users, [&](const auto& use) { return use.second == key; });
   for (auto& [claim, users] : ungated_with_) users.erase(key);
@@ -412,7 +488,7 @@ void ArbitrationModel::remove_pod() {
 void ArbitrationModel::bind_released() {
   std::vector<std::shared_ptr<api::Pod>> bound;
   for (const auto& [key, pod] : pods_.objects) {
-    if (!pod->scheduling_gates.empty() || !pod->node_name.empty()) continue;
+    if (is_to_bind(*pod) || !pod->scheduling_gates.empty() || !pod->node_name.empty()) continue;
     const auto claim = claims_.objects.find(reconcile::claim_keys_of(*pod).front());
     if (claim == claims_.objects.end() || !claim->second->status.allocation) continue;
     const std::string& node = claim->second->status.allocation->results.front().pool;
@@ -423,6 +499,41 @@ void ArbitrationModel::bind_released() {
   for (auto& pod : bound) put<api::Pod>(pods_, pod->metadata.key(), pod);
 }
 
+// The time between a proof and a binding is short: nodes change more often than in the other models, and more happens
+// at the worst moments.
+void ArbitrationModel::hurry(ModelWriter& writer) {
+  switch (random_.below(6)) {
+    case 0:
+      return turn_node();
+    case 1:
+      if (options_.foreign_binder) bind_by_others(true);
+      return;
+    case 2:
+    case 3:
+      writer.deliver_node();
+      return;
+    case 4:
+      // Of the pods it knows all, of the claims little.
+      while (writer.deliver_pod()) continue;
+      return;
+    default:
+      edit_claim();
+  }
+}
+
+// Somebody changes a claim that a pod is leaving, in a way that matters to nobody. The announcement is void.
+void ArbitrationModel::edit_claim() {
+  std::vector<std::shared_ptr<const api::ResourceClaim>> left;
+  for (const auto& [key, pod] : pods_.objects) {
+    if (has_started(*pod) || !pod->metadata.annotations.contains(reconcile::kLeavingAnnotation)) continue;
+    for (const std::string& name : reconcile::claim_keys_of(*pod))
+      if (const auto claim = claims_.objects.find(name); claim != claims_.objects.end()) left.push_back(claim->second);
+  }
+  if (left.empty()) return;
+  const auto& claim = left[random_.below(left.size())];
+  put<api::ResourceClaim>(claims_, claim->metadata.key(), std::make_shared<api::ResourceClaim>(*claim));
+}
+
 void ArbitrationModel::step() {
   ++stats_.steps;
   if (options_.forger != Forger::kNone && random_.below(25) == 0) {
@@ -431,6 +542,10 @@ void ArbitrationModel::step() {
   }
   const size_t which = random_.below(writers_.size());
   ModelWriter& writer = *writers_[which];
+  if (options_.bind && random_.below(20) == 0) {
+    hurry(writer);
+    return run_idle();
+  }
   const uint64_t pick = random_.next();
   const uint64_t dice = random_.below(1000);
   if (dice < 5) {
@@ -447,7 +562,8 @@ void ArbitrationModel::step() {
   } else if (dice < 480) {
     writer.deliver_claim();
   } else if (dice < 680) {
-    writer.send_one(pick);
+    const bool lose = options_.bind && random_.below(50) == 0;
+    stats_.lost_requests += writer.send_one(pick, lose) && lose ? 1 : 0;
   } else if (dice < 870) {
     const bool lose = random_.below(50) == 0;
     stats_.lost += writer.answer_one(pick, lose) && lose ? 1 : 0;
@@ -457,6 +573,7 @@ void ArbitrationModel::step() {
     remove_pod();
   } else if (dice < 955) {
     bind_released();
+    if (options_.foreign_binder && random_.below(12) == 0) bind_by_others(false);
   } else if (dice < 994) {
     reactor_.advance(Duration(random_.below(300'000'000)));
   } else if (dice < 997) {
@@ -551,7 +668,7 @@ void ArbitrationModel::look_at_groups(std::vector<std::string>& findings) const 
     for (const std::string& key : keys) {
       const auto pod = pods_.objects.find(key);
       if (pod == pods_.objects.end()) continue;
-      if (pod->second->scheduling_gates.empty())
+      if (has_started(*pod->second))
         launched = true;
       else
         waiting.push_back(pod->second);
@@ -587,7 +704,7 @@ std::vector<std::string> ArbitrationModel::settle() {
         busy = writer->deliver_node() || busy;
         busy = writer->deliver_pod() || busy;
         busy = writer->deliver_claim() || busy;
-        busy = writer->send_one(0) || busy;
+        busy = writer->send_one(0, false) || busy;
         busy = writer->answer_one(0, false) || busy;
       }
       run_idle();
@@ -598,20 +715,23 @@ std::vector<std::string> ArbitrationModel::settle() {
   }
   std::vector<std::string> findings;
   for (const auto& [key, pod] : pods_.objects) {
-    if (!pod->scheduling_gates.empty()) {
+    if (!has_started(*pod)) {
       if (!pod->metadata.owner_references.empty()) continue;  // look_at_groups()
       if (fits(*pod)) findings.push_back("pod " + key + " fits and still waits");
       continue;
     }
     for (const std::string& name : reconcile::claim_keys_of(*pod)) {
       const auto claim = claims_.objects.find(name);
+      // A pod that others bound may have left before, and its node may have no device.
+      if (is_to_bind(*pod) && claim != claims_.objects.end() && !claim->second->status.allocation) continue;
       if (claim != claims_.objects.end() && !claim->second->metadata.deleting() &&
           !reconcile::is_reserved_for(*claim->second, pod->metadata.uid))
         findings.push_back("pod " + key + " was let go and lacks its reservation of claim " + name);
     }
   }
   for (const auto& [key, claim] : claims_.objects) {
-    if (claim->metadata.deleting() && !has_user(*claim)) findings.push_back("claim " + key + " hangs in deletion");
+    if (claim->metadata.deleting() && !has_user(*claim) && !is_named_by_bound(key))
+      findings.push_back("claim " + key + " hangs in deletion");
     for (const auto& consumer : claim->status.reserved_for)
       if (!pods_.objects.contains("d/" + consumer.name))
         findings.push_back("claim " + key + " is reserved for a pod that is gone");

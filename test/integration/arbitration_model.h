@@ -11,6 +11,11 @@
 //
 // With a forger, a tenant also marks its own claims as proven, rightly or wrongly, and may remove marks.
 //
+// With `bind`, three of four pods have no gate: the writers bind them. A Binding may reach the server late, in any
+// order or never. With a foreign binder somebody else binds such a pod, without a condition, at any moment at which its
+// claims are proven and their lists name it, also as one that left. kubelet uses a claim as soon as it is allocated and
+// reserved for a bound pod.
+//
 // With groups: when the first member of a group is ungated, enough members for the group's minimum must have been
 // marked before it.
 //
@@ -42,6 +47,16 @@ enum class Forger : uint8_t {
   kUsers,       // takes its pods off the lists of users
 };
 
+// A part of P4 and P8 for pods to be bound that is left out.
+enum class Without : uint8_t {
+  kNothing,
+  kVersion,       // a Binding names no version of the pod
+  kHeeding,       // a writer does not see what others announce
+  kExactVersion,  // a claim is left at whatever version it has
+  kGet,           // an allocation is removed without a live GET
+  kOrder,         // reservation and allocation go in one write, after the GET
+};
+
 struct ArbitrationOptions {
   uint64_t seed = 1;
   size_t writers = 3;
@@ -60,6 +75,10 @@ struct ArbitrationOptions {
   bool old_view = false;
   // Half of the pods come as groups of 2 to 4, all of which must be placed together.
   bool groups = false;
+  // Three of four pods are the writers' to bind.
+  bool bind = false;
+  bool foreign_binder = false;
+  Without without = Without::kNothing;
   // A rolling update: half of the marks are in the first form (pkg/reconcile/proof.h).
   bool both_forms = false;
 };
@@ -67,8 +86,9 @@ struct ArbitrationOptions {
 struct ArbitrationStats {
   uint64_t steps = 0, allocations = 0, withdrawals = 0, proofs = 0, released = 0, conflicts = 0, lost = 0, crashes = 0,
            relists = 0, left = 0, unreserved = 0, enlisted = 0, unlisted = 0, shared_deletions = 0, forged = 0,
-           first_forms = 0, groups = 0, groups_launched = 0,
-           forged_early = 0;  // true marks of allocations that are not proven yet
+           first_forms = 0, groups = 0, groups_launched = 0, bindings = 0, foreign_bindings = 0, lost_requests = 0,
+           left_unbound = 0,  // allocations freed after a pod without a gate left
+      forged_early = 0;       // true marks of allocations that are not proven yet
 };
 
 class ArbitrationModel {
@@ -83,6 +103,8 @@ class ArbitrationModel {
 
   const std::vector<std::string>& violations() const { return violations_; }
   const ArbitrationStats& stats() const { return stats_; }
+
+  static constexpr const char* kSchedulerName = "ours";
 
  private:
   friend class ModelWriter;
@@ -108,6 +130,15 @@ class ArbitrationModel {
   Applied apply(const reconcile::Write& write);
   Applied apply_to_claim(const reconcile::Write& write);
   Applied apply_to_pod(const reconcile::Write& write);
+  Applied bind(const reconcile::Write& write);
+  void bind_by_others(bool only_leaving);
+  void hurry(class ModelWriter& writer);
+  void edit_claim();
+  bool is_to_bind(const api::Pod& pod) const { return pod.scheduler_name == kSchedulerName; }
+  // It may run: ungated, or bound if it never had a gate.
+  bool has_started(const api::Pod& pod) const {
+    return is_to_bind(pod) ? !pod.node_name.empty() : pod.scheduling_gates.empty();
+  }
   void lift_gate(const api::Pod& pod);
   void use(const api::Pod& pod, const api::ResourceClaim& claim);
   void stop_using(const api::ResourceClaim& claim, const std::string& pod);
@@ -117,7 +148,8 @@ class ArbitrationModel {
   bool is_cordoned(const std::string& node) const;
   void forge();
   void add_pod();
-  std::shared_ptr<api::Pod> make_pod(const std::string& name, bool shares);
+  bool draw_to_bind() { return options_.bind && random_.below(4) != 0; }
+  std::shared_ptr<api::Pod> make_pod(const std::string& name, bool shares, bool to_bind);
   void add_group();
   void note_marks(const api::ResourceClaim& claim);
   void check_group(const api::Pod& pod);
@@ -129,6 +161,7 @@ class ArbitrationModel {
   void make_shared_claims();
   void delete_claim(const std::string& key);
   bool has_user(const api::ResourceClaim& claim) const;
+  bool is_named_by_bound(const std::string& claim) const;
   void bind_released();
   bool fits(const api::Pod& pod) const;
   void run_idle();

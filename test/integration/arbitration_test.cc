@@ -74,6 +74,42 @@ TEST(Arbitration, NoGroupIsPartlyLetGoAndNoneThatFitsWaitsForEver) {
   EXPECT_GT(s.withdrawals, 0u);
 }
 
+// Three of four pods are the writers' to bind, and somebody else binds some of them at any moment.
+void walk_with_bindings(ArbitrationOptions options) {
+  const size_t steps = from_environment("DRA_ARBITRATION_STEPS", 100'000);
+  options.bind = options.foreign_binder = true;
+  std::printf("seed %llu\n", static_cast<unsigned long long>(options.seed));
+  ArbitrationModel model(options);
+  ASSERT_NO_FATAL_FAILURE(walk(model, steps));
+  const ArbitrationStats& s = model.stats();
+  std::printf(
+      "%llu steps: %llu bindings, %llu by others, %llu proven claims left, %llu of them freed without a gate, %llu "
+      "lost "
+      "requests, %llu lost answers, %llu crashes, %llu groups\n",
+      static_cast<unsigned long long>(s.steps), static_cast<unsigned long long>(s.bindings),
+      static_cast<unsigned long long>(s.foreign_bindings), static_cast<unsigned long long>(s.left),
+      static_cast<unsigned long long>(s.left_unbound), static_cast<unsigned long long>(s.lost_requests),
+      static_cast<unsigned long long>(s.lost), static_cast<unsigned long long>(s.crashes),
+      static_cast<unsigned long long>(s.groups_launched));
+  EXPECT_GT(s.bindings, steps / 1500);
+  EXPECT_GT(s.foreign_bindings, 0u);
+  EXPECT_GT(s.left_unbound, 0u) << "no pod left between its proof and its binding";
+}
+
+TEST(Arbitration, PodsToBeBoundLeaveWithoutHarm) {
+  ArbitrationOptions options;
+  options.seed = from_environment("DRA_SEED", 1) + 3000;
+  walk_with_bindings(options);
+}
+
+TEST(Arbitration, GroupsToBeBoundLeaveWithoutHarm) {
+  ArbitrationOptions options;
+  options.seed = from_environment("DRA_SEED", 1) + 4000;
+  options.groups = true;
+  options.devices = 4;
+  walk_with_bindings(options);
+}
+
 // A mark says that its writer saw no overlap; a tenant can forge it. But when a watch delivers a mark, it has delivered
 // everything allocated before it, and a visible overlap keeps the gate, whatever the mark says.
 TEST(Arbitration, AForgerOfMarksGainsNoDevice) {
@@ -193,6 +229,67 @@ TEST(Arbitration, WithoutTheListOfUsersTheCounterExampleIsFound) {
   ArbitrationOptions options;
   options.durable_users = false;
   expect_counter_example(options, "was taken from");
+}
+
+// ---- what P4 and P8 need for pods to be bound
+
+// A pod is bound with devices that another writer freed meanwhile.
+constexpr const char* kBoundWithout = "was let go without its claim";
+// Devices are taken from a pod that somebody else bound.
+constexpr const char* kTaken = "was taken from";
+
+// Two writers must act within a few steps, so one run may not find it.
+void expect_rare_counter_example(ArbitrationOptions options, const char* words) {
+  for (options.seed = 1; options.seed <= 8; ++options.seed) {
+    ArbitrationModel model(options);
+    while (model.stats().steps < 150'000) {
+      model.step();
+      if (model.violations().empty() || model.violations().back().find(words) == std::string::npos) continue;
+      std::printf("seed %llu: %s after %llu steps\n", static_cast<unsigned long long>(options.seed),
+                  model.violations().back().c_str(), static_cast<unsigned long long>(model.stats().steps));
+      return;
+    }
+  }
+  ADD_FAILURE() << "found none";
+}
+
+ArbitrationOptions to_bind_without(Without part) {
+  ArbitrationOptions options;
+  options.bind = true;
+  options.nodes = 2;  // few pods and nodes: they meet more often
+  options.pods = 5;
+  options.without = part;
+  return options;
+}
+
+TEST(Arbitration, WithoutTheVersionInABindingTheCounterExampleIsFound) {
+  expect_rare_counter_example(to_bind_without(Without::kVersion), kBoundWithout);
+}
+
+TEST(Arbitration, WhereAnnouncementsAreNotHeededTheCounterExampleIsFound) {
+  expect_rare_counter_example(to_bind_without(Without::kHeeding), kBoundWithout);
+}
+
+TEST(Arbitration, WhereAClaimIsLeftAtAnyVersionTheCounterExampleIsFound) {
+  expect_rare_counter_example(to_bind_without(Without::kExactVersion), kBoundWithout);
+}
+
+TEST(Arbitration, WhereABindingNeedsNoListTheCounterExampleIsFound) {
+  ArbitrationOptions options = to_bind_without(Without::kNothing);
+  options.durable_users = false;
+  expect_rare_counter_example(options, kBoundWithout);
+}
+
+TEST(Arbitration, WithoutTheLiveGetBeforeFreeingTheCounterExampleIsFound) {
+  ArbitrationOptions options = to_bind_without(Without::kGet);
+  options.foreign_binder = true;
+  expect_rare_counter_example(options, kTaken);
+}
+
+TEST(Arbitration, WhereReservationAndAllocationGoInOneWriteTheCounterExampleIsFound) {
+  ArbitrationOptions options = to_bind_without(Without::kOrder);
+  options.foreign_binder = true;
+  expect_rare_counter_example(options, kTaken);
 }
 
 }  // namespace dra::integration::arbitration_test

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "pkg/reconcile/leaving.h"
+#include "pkg/reconcile/users.h"
 
 namespace dra::integration {
 namespace {
@@ -14,36 +15,17 @@ client::Entry entry_of(const std::shared_ptr<const T>& object) {
   return {object, meta, client::parse_revision(meta.resource_version).value_or(0)};
 }
 
-// Applies one event of a table to a store, as the watch would.
-template <typename Table>
-bool deliver_next(const Table& table, client::ObjectStore& store) {
-  for (const auto& event : table.log) {
-    if (event.revision <= store.stream_revision()) continue;
-    if (event.after) {
-      store.apply(entry_of(event.after));
-    } else {
-      client::Entry last = entry_of(event.before);
-      last.revision = event.revision;
-      store.remove(last);
-    }
-    return true;
-  }
-  return false;
-}
-
-template <typename Table>
-void list_into(const Table& table, client::ObjectStore& store, uint64_t revision) {
-  client::ObjectStore::Objects state;
-  for (const auto& [key, object] : table.objects) {
-    client::Entry entry = entry_of(object);
-    state.insert_or_assign(entry.key(), std::move(entry));
-  }
-  store.replace(std::move(state), revision);
-}
-
 lifecycle::Options quick_lifecycle() {
   lifecycle::Options options;
   options.sweep_after = std::chrono::seconds(10);
+  return options;
+}
+
+allocation::Options options_of(const ArbitrationOptions& model) {
+  allocation::Options options;
+  if (!model.bind) return options;
+  options.mode = allocation::Mode::kBind;
+  options.scheduler_names = {ArbitrationModel::kSchedulerName};
   return options;
 }
 
@@ -63,7 +45,7 @@ ModelWriter::ModelWriter(ArbitrationModel& model)
       nodes_(model.clock_),
       assumptions_(inventory_, nodes_, stores_),
       view_(stores_, memory_, model.clock_, "resource.k8s.io/v1"),
-      allocation_({}, inventory_, allocator_, nodes_),
+      allocation_(options_of(model.options_), inventory_, allocator_, nodes_),
       lifecycle_(quick_lifecycle()),
       runner_(model.reactor_, view_, memory_, {*this, *this, *this, assumptions_}) {
   manager::add_indexes(stores_);
@@ -113,6 +95,40 @@ void ModelWriter::listen() {
       memory_.changed_at.erase(key);
     runner_.claim_changed(c.before.get(), c.after.get());
   });
+}
+
+std::shared_ptr<const api::Pod> ModelWriter::as_seen(const std::shared_ptr<const api::Pod>& pod) const {
+  if (!pod || model_.options_.without != Without::kHeeding || announced_.contains(pod->metadata.uid)) return pod;
+  auto unaware = std::make_shared<api::Pod>(*pod);
+  unaware->metadata.annotations.erase(std::string(reconcile::kLeavingAnnotation));
+  return unaware;
+}
+
+// Applies one event of a table to a store, as the watch would.
+template <typename Table>
+bool ModelWriter::deliver_next(const Table& table, client::ObjectStore& store) {
+  for (const auto& event : table.log) {
+    if (event.revision <= store.stream_revision()) continue;
+    if (event.after) {
+      store.apply(entry_of(as_seen(event.after)));
+    } else {
+      client::Entry last = entry_of(event.before);
+      last.revision = event.revision;
+      store.remove(last);
+    }
+    return true;
+  }
+  return false;
+}
+
+template <typename Table>
+void ModelWriter::list_into(const Table& table, client::ObjectStore& store, uint64_t revision) {
+  client::ObjectStore::Objects state;
+  for (const auto& [key, object] : table.objects) {
+    client::Entry entry = entry_of(as_seen(object));
+    state.insert_or_assign(entry.key(), std::move(entry));
+  }
+  store.replace(std::move(state), revision);
 }
 
 void ModelWriter::relist() {
@@ -170,7 +186,23 @@ void ModelWriter::perform(const reconcile::Write& write, std::function<void(Resu
       return;
     }
   }
-  requests_.push_back({write, std::move(done)});
+  if (write.purpose == "announce-unbound") announced_.insert(write.object.uid);
+  requests_.push_back({model_.options_.without == Without::kOrder ? in_one_write(write) : write, std::move(done)});
+}
+
+reconcile::Write ModelWriter::in_one_write(reconcile::Write write) const {
+  const auto claim = model_.claims_.objects.find(write.object.store_key());
+  if (write.purpose != "leave-unbound" || claim == model_.claims_.objects.end()) return write;
+  nlohmann::json body = nlohmann::json::parse(write.body);
+  if (!body["status"]["reservedFor"].is_null() || body["status"].contains("allocation")) return write;
+  // The live GETs, before the write.
+  for (const reconcile::User& user : reconcile::users_of(*claim->second)) {
+    const auto pod = model_.pods_.objects.find("d/" + user.name);
+    if (!user.left || (pod != model_.pods_.objects.end() && !pod->second->node_name.empty())) return write;
+  }
+  body["status"]["allocation"] = nullptr;
+  write.body = body.dump();
+  return write;
 }
 
 void ModelWriter::get(const reconcile::Ref& object, std::function<void(Result<reconcile::Presence>)> done) {
@@ -189,6 +221,12 @@ void ModelWriter::get(const reconcile::Ref& object, std::function<void(Result<re
     uid = found.claim->metadata.uid;
   }
   const bool present = !uid.empty() && (object.uid.empty() || uid == object.uid);
+  if (const auto known = pods_.get(key);
+      pod && model_.options_.without == Without::kGet && known && known->metadata.uid == object.uid) {
+    // Its view of the pod has to do.
+    answers_.push_back({{}, [done](const Result<uint64_t>&) { done(reconcile::Presence::kPresent); }});
+    return;
+  }
   answers_.push_back({std::move(found), [alive = std::weak_ptr<bool>(alive_), &store, key, known_uid, uid, present,
                                          done](const Result<uint64_t>& answer) {
                         if (alive.expired()) return;
@@ -198,18 +236,24 @@ void ModelWriter::get(const reconcile::Ref& object, std::function<void(Result<re
                       }});
 }
 
-bool ModelWriter::send_one(size_t which) {
+bool ModelWriter::send_one(size_t which, bool lose) {
   if (requests_.empty()) return false;
   const auto at = requests_.begin() + static_cast<long>(which % requests_.size());
+  // Others do a lot while a Binding is under way.
+  if (at->write.subresource == "binding" && model_.random_.below(4) != 0) return true;
   Request request = std::move(*at);
   requests_.erase(at);
-  answers_.push_back({model_.apply(request.write), std::move(request.done)});
+  if (lose)
+    answers_.push_back(
+        {{fail(Code::kUnavailable, "connection reset by peer"), nullptr, nullptr}, std::move(request.done)});
+  else
+    answers_.push_back({model_.apply(request.write), std::move(request.done)});
   return true;
 }
 
 void ModelWriter::feed(const ArbitrationModel::Applied& applied) {
   if (applied.claim) claims_core_.answer(entry_of(applied.claim));
-  if (applied.pod) pods_core_.answer(entry_of(applied.pod));
+  if (applied.pod) pods_core_.answer(entry_of(as_seen(applied.pod)));
 }
 
 bool ModelWriter::answer_one(size_t which, bool lose) {

@@ -37,7 +37,7 @@ class ModelWriter : public manager::ObjectApi, public manager::EventSink, public
   bool deliver_pod();
   bool deliver_claim();
   bool deliver_node();
-  bool send_one(size_t which);  // a request reaches the server
+  bool send_one(size_t which, bool lose);  // a request reaches the server, or is lost
   bool answer_one(size_t which, bool lose);
   void relist();
 
@@ -51,6 +51,18 @@ class ModelWriter : public manager::ObjectApi, public manager::EventSink, public
     std::function<void(Result<uint64_t>)> done;
   };
   void listen();
+  // The pod as this writer reads it.
+  std::shared_ptr<const api::Pod> as_seen(const std::shared_ptr<const api::Pod>& pod) const;
+  template <typename T>
+  std::shared_ptr<const T> as_seen(const std::shared_ptr<const T>& object) const {
+    return object;
+  }
+  template <typename Table>
+  bool deliver_next(const Table& table, client::ObjectStore& store);
+  template <typename Table>
+  void list_into(const Table& table, client::ObjectStore& store, uint64_t revision);
+  // Without::kOrder: a pod without a gate leaves with its reservation and the allocation in one write.
+  reconcile::Write in_one_write(reconcile::Write write) const;
   void feed(const ArbitrationModel::Applied& applied);
 
   ArbitrationModel& model_;
@@ -75,6 +87,7 @@ class ModelWriter : public manager::ObjectApi, public manager::EventSink, public
   std::vector<std::shared_ptr<const api::Node>> seen_nodes_;
   std::deque<Request> requests_;
   std::deque<Answer> answers_;
+  std::set<std::string> announced_;  // uids of pods for which this writer announced
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };
 
