@@ -1,9 +1,9 @@
 // Around the moment at which a pod is ungated: a node changes while a pod waits for its turn, and kube-scheduler
 // withdraws reservations. No pod is reserved, ungated or pinned where it cannot run.
-#include <functional>
 #include <nlohmann/json.hpp>
 
 #include "pkg/log/log.h"
+#include "test/integration/node_changes.h"
 #include "test/integration/world.h"
 
 namespace dra::integration::release_test {
@@ -11,51 +11,13 @@ namespace dra::integration::release_test {
 using namespace std::chrono_literals;
 using Names = std::vector<std::string>;
 
-struct NodeChange {
-  const char* name;
-  std::function<void(Api&, const std::string& node)> apply;
-};
-
-Json filler(const std::string& node) {
-  Json big = pod("filler", {}, {.gated = false, .node = node, .run_seconds = 100'000});
-  big["spec"]["containers"][0]["resources"]["requests"] = {{"cpu", "1000"}};
-  return big;
-}
-
-const std::vector<NodeChange>& node_changes() {
-  static const std::vector<NodeChange> kAll{
-      {"cordoned",
-       [](Api& api, const std::string& node) {
-         api.merge(Api::path("Node", node), {{"spec", {{"unschedulable", true}}}});
-       }},
-      {"tainted",
-       [](Api& api, const std::string& node) {
-         api.merge(Api::path("Node", node),
-                   {{"spec", {{"taints", {{{"key", "a"}, {"value", "b"}, {"effect", "NoSchedule"}}}}}}});
-       }},
-      {"relabelled",
-       [](Api& api, const std::string& node) {
-         api.merge(Api::path("Node", node), {{"metadata", {{"labels", {{"usable", nullptr}}}}}});
-       }},
-      {"deleted", [](Api& api, const std::string& node) { api.remove_now(Api::path("Node", node)); }},
-      {"filled", [](Api& api, const std::string& node) { api.create(filler(node)); }},
-  };
-  return kAll;
-}
-
 class NodeChanges : public World, public testing::WithParamInterface<NodeChange> {
  protected:
   // Gated, requests a little CPU and a node with the label that "relabelled" removes.
   Json consumer(const std::string& name, const std::vector<Entry>& entries) {
-    Json object = pod(name, entries, {.run_seconds = 100'000});
-    object["spec"]["containers"][0]["resources"]["requests"] = {{"cpu", "1"}};
-    object["spec"]["nodeSelector"] = {{"usable", "yes"}};
-    return object;
+    return asking(pod(name, entries, {.run_seconds = 100'000}));
   }
-  void label_nodes() {
-    for (const char* node : {"n0", "n1"})
-      api().merge(Api::path("Node", node), {{"metadata", {{"labels", {{"usable", "yes"}}}}}});
-  }
+  void label_nodes() { label_usable(api(), 2); }
 };
 
 // The second consumer of a shared claim waits unreserved while the first runs, then moves to another node.
