@@ -138,6 +138,7 @@ NodeChoice PodReconcile::candidate_nodes() {
   NodeChoice choice = choose_among(std::move(only), restricted);
   // A pod that has devices already stays where it is.
   if (!restricted) leave_kept(choice);
+  if (state_.all_allocated()) keep_at_home(choice);
   return choice;
 }
 

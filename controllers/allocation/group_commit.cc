@@ -80,7 +80,7 @@ void GroupReconcile::forward() {
   }
   if (waits) return;
   const size_t settled = count(&Member::settled);
-  if (settled >= members_.min_count) return go();
+  if (settled >= members_.min_count) return lacks_homes() ? decide(members_.min_count) : go();
   const size_t missing = members_.min_count - settled;
   if (count(&Member::ready) - settled < missing) return stuck();
   decide(static_cast<uint32_t>(missing));
@@ -88,6 +88,7 @@ void GroupReconcile::forward() {
 
 void GroupReconcile::go() {
   if (leave_other_domains()) return;
+  find_homes({});
   // One question for all of so many; if something is found, each member is asked for its part.
   const bool without_conflict = conflicts().empty();
   size_t lifting = 0, written = 0;
@@ -95,12 +96,9 @@ void GroupReconcile::go() {
   for (Member& member : pods_) {
     PodReconcile& steps = *member.steps;
     if (!member.settled) continue;
-    if (steps.is_being_bound()) {
-      ++lifting;
-      continue;
-    }
     // Until the stream shows one of them bound, the next one may get the same node.
-    if (steps.role_ == Role::kToBind && !member.pinned && std::exchange(roams, true)) {
+    const bool waits_for_roamer = steps.role_ == Role::kToBind && !member.pinned && std::exchange(roams, true);
+    if (waits_for_roamer || steps.is_being_bound()) {
       ++lifting;
       continue;
     }

@@ -1,78 +1,54 @@
 // G8: the members of a group that must be in one domain of nodes are in one when they are marked, and when they start.
 // A node may have moved since the search: its label, or the attribute of its devices, has changed.
 #include <algorithm>
-#include <map>
 #include <optional>
 #include <vector>
 
 #include "controllers/allocation/group_reconcile.h"
+#include "controllers/allocation/required_domain.h"
 #include "controllers/allocation/topology.h"
-#include "pkg/api/topology_level.h"
-#include "pkg/gang/levels.h"
 
 namespace dra::allocation {
 
 using namespace reconcile;
 
-namespace {
-
-// The required domain of nodes, by the labels and attributes of now. Remembers nodes: members share them.
-class RequiredDomain {
- public:
-  RequiredDomain(const View& view, inventory::Inventory& inventory, gang::Topology topology)
-      : view_(view), inventory_(inventory), topology_(std::move(topology)) {}
-
-  // Nothing: the node is in no domain of the level.
-  const std::optional<std::string>& of(const std::string& node) {
-    const auto [known, made] = paths_.try_emplace(node);
-    if (made)
-      known->second =
-          gang::path_of(*topology_.required, [&](uint32_t level) { return value_of(node, topology_.levels[level]); });
-    return known->second;
-  }
-
- private:
-  std::optional<std::string> value_of(const std::string& node, const std::string& key) {
-    if (key.starts_with(api::kAttributeLevel))
-      return gang::attribute_of_node(inventory_, inventory_.node_id(node), key);
-    const api::Node* known = view_.node(node);
-    if (known == nullptr) return std::nullopt;
-    const auto label = known->metadata.labels.find(key);
-    return label == known->metadata.labels.end() ? std::nullopt : std::optional(label->second);
-  }
-
-  const View& view_;
-  inventory::Inventory& inventory_;
-  const gang::Topology topology_;
-  std::map<std::string, std::optional<std::string>> paths_;
-};
-
-}  // namespace
+std::vector<std::string> GroupReconcile::nodes_of_pinned() const {
+  std::vector<std::string> nodes;
+  for (const Member& member : pods_)
+    if (member.placed && member.pinned) nodes.push_back(*member.steps->only_node());
+  return nodes;
+}
 
 std::vector<GroupReconcile::Member*> GroupReconcile::strays() {
   gang::Topology topology = topology_for(members_.topology, tools_.options);
   if (!topology.required) return {};
   RequiredDomain domain(view_, tools_.inventory, std::move(topology));
-  std::map<std::string, std::vector<Member*>> inside;
+  const std::optional<std::string> home = domain.of_most(nodes_of_pinned());
   std::vector<Member*> outside;
-  const std::vector<Member*>* most = nullptr;  // of equally many, those with the older member: it came first
   for (Member& member : pods_) {
     if (!member.placed || !member.pinned) continue;
-    const std::string* node = nullptr;
-    for (const ClaimState& claim : member.steps->state_.claims)
-      if (!node) node = api::only_node(*claim.claim->status.allocation);
-    const std::optional<std::string>& path = domain.of(*node);
-    if (!path) {
-      outside.push_back(&member);
-      continue;
-    }
-    std::vector<Member*>& here = inside[*path];
-    here.push_back(&member);
-    if (most == nullptr || here.size() > most->size()) most = &here;
+    if (!home || domain.of(*member.steps->only_node()) != home) outside.push_back(&member);
   }
-  for (const auto& [path, here] : inside)
-    if (&here != most) outside.insert(outside.end(), here.begin(), here.end());
   return outside;
+}
+
+void GroupReconcile::find_homes(std::vector<std::string> nodes) {
+  gang::Topology topology = topology_for(members_.topology, tools_.options);
+  if (!topology.required) return;
+  const std::vector<std::string> pinned = nodes_of_pinned();
+  RequiredDomain domain(view_, tools_.inventory, std::move(topology));
+  const std::optional<std::string> home = domain.of_most(pinned.empty() ? nodes : pinned);
+  if (!home) return;
+  for (Member& member : pods_)
+    if (!member.pinned) member.steps->home_ = home;
+}
+
+bool GroupReconcile::lacks_homes() const {
+  if (members_.topology.required.empty() || !nodes_of_pinned().empty()) return false;
+  return std::any_of(pods_.begin(), pods_.end(), [](const Member& member) {
+    return member.settled && member.steps->role_ == Role::kToBind && !member.steps->home_ &&
+           !member.steps->view_.is_being_bound(member.steps->pod_.metadata.uid);
+  });
 }
 
 bool GroupReconcile::leave_other_domains() {

@@ -124,7 +124,11 @@ void GroupReconcile::write_decision(const std::vector<Member*>& asked, gang::Dec
   }
   for (const gang::Placed& placed : decision.members) asked[placed.member]->placed = asked[placed.member]->held;
   // Nothing to allocate, only nodes to find: the group is as good as decided.
-  if (decision.claims.empty()) commit();
+  if (!decision.claims.empty()) return;
+  std::vector<std::string> nodes;
+  for (const gang::Placed& placed : decision.members) nodes.emplace_back(tools_.inventory.node_name(placed.node));
+  find_homes(std::move(nodes));
+  commit();
 }
 
 void GroupReconcile::not_found(const gang::Decision& decision, const std::vector<Member*>& asked, GroupNodes& nodes) {

@@ -85,10 +85,16 @@ class GroupReconcile {
   bool has_homeless();
 
   // group_domain.cc
+  std::vector<std::string> nodes_of_pinned() const;
   // The members whose nodes are not in the domain of the required level that most are in.
   std::vector<Member*> strays();
   // G8: they leave, or (an open group) all do. True when there are some.
   bool leave_other_domains();
+  // Members that are ours to bind, without devices of one node, are bound in the required domain of the others, or of
+  // `nodes`, which the search found.
+  void find_homes(std::vector<std::string> nodes);
+  // There are only such members, and no search of this reconcile has found a domain for them.
+  bool lacks_homes() const;
 
   Conflicts conflicts() const;
   // The conflict is only with single pods, or groups that rank behind this one, and they have nothing proven.

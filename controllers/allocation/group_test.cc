@@ -436,6 +436,44 @@ TEST_F(RackTest, ALaunchedGroupIsLeftAlone) {
   EXPECT_EQ(pass("c"), "lift-gate c");
 }
 
+// Bind mode. A member without devices of one node may be bound anywhere but for the group's domain.
+TEST_F(RackTest, AMemberWithoutDevicesIsBoundInTheRackOfTheOthers) {
+  options.mode = Mode::kBind;
+  put_in_racks({{"n1", "b"}, {"n2", "a"}}, false);
+  proven(hold("a", "n2", "gpu-0"), "a");
+  proven(hold("b", "n2", "gpu-1"), "b");
+  api::Pod bare = view.pods.at("default/c");
+  bare.resource_claims.clear();
+  view.put(bare);
+  ASSERT_EQ(pass("a"), "bind a, bind b, bind c");
+  EXPECT_EQ(write(2).assume_pod->node, "n2") << "although n1 comes first";
+  for (const char* name : {"a", "b"}) {
+    api::Pod bound = view.pods.at("default/" + std::string(name));
+    bound.node_name = "n2";
+    view.put(bound);
+  }
+  ASSERT_EQ(pass("c"), "bind c") << "and so if it is bound later";
+  EXPECT_EQ(write().assume_pod->node, "n2");
+  nodes.refused = {"n2"};
+  EXPECT_EQ(pass("c"), "event FailedScheduling, show-waiting c");
+  EXPECT_EQ(event().note, "no node in the domain of rack that its group is in takes this pod");
+}
+
+TEST_F(RackTest, MembersWithoutDevicesAreBoundInTheRackThatTheSearchFound) {
+  options.mode = Mode::kBind;
+  inventory.apply_node("n3", {});
+  nodes.names = {"n1", "n2", "n3"};
+  nodes.labels = {};
+  put_in_racks({{"n1", ""}, {"n2", "a"}, {"n3", "a"}}, false);
+  for (const char* name : {"a", "b", "c"}) {
+    api::Pod bare = view.pods.at("default/" + std::string(name));
+    bare.resource_claims.clear();
+    view.put(bare);
+  }
+  EXPECT_EQ(pass("a"), "bind a") << "one at a time";
+  EXPECT_NE(write().assume_pod->node, "n1");
+}
+
 TEST_F(GroupTest, LaterMembersJoinOneByOne) {
   put_members("abc");
   api::Pod a = view.pods.at("default/a");

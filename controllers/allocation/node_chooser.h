@@ -37,6 +37,7 @@ struct NodeChoice {
   std::vector<allocator::NodeId> numbers{};
   // Some node was refused because of what others use there (or may be): a pod that leaves may change that.
   bool depends_on_capacity = true;
+  bool why_is_whole = false;  // nothing that nodes lack belongs to why_none
 
   // Drops the nodes for which `drop` is true, and their facts and numbers; returns how many.
   template <class Predicate>

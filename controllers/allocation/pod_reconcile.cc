@@ -70,6 +70,7 @@ Outcome PodReconcile::wait_for_group(const Membership& membership) {
 void PodReconcile::begin_again() {
   outcome_ = {};
   same_choice_ = nullptr;
+  home_.reset();
   kept_from_.clear();
   kept_nodes_.clear();
   waits_for_pods_ = false;

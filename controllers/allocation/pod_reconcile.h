@@ -102,6 +102,10 @@ class PodReconcile {
   // ---- topology.cc
   // allocate() within domains of nodes; false: decide without them.
   bool allocate_near(const Neighbours& near, allocator::Request& request);
+  // Bind mode, a member without devices of one node: keeps the nodes in the required domain that its group is in.
+  void keep_at_home(NodeChoice& choice);
+  // The node that the pod's allocated claims pin it to; null: none does.
+  const std::string* only_node() const;
 
   // ---- prove.cc
   Conflicts conflicts_of_allocated() const;
@@ -259,6 +263,7 @@ class PodReconcile {
   // The extended resources that the claim serves, or is supposed to serve while nodes are tried.
   std::optional<std::vector<reconcile::ExtendedResource>> claimed_;
   SameChoice* same_choice_ = nullptr;  // of the group's members; null: a single pod
+  std::optional<std::string> home_;    // the required domain that the group's search found, or most members are in
   std::string kept_from_;              // a clause: the devices that the last choice left out for a group
   // The nodes that it left out, by the group that they are kept for.
   std::map<std::string, std::vector<std::string>> kept_nodes_;

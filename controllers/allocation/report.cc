@@ -115,7 +115,8 @@ void PodReconcile::no_node(const NodeChoice& choice) {
   const std::string pins = what_pins();
   std::string note = choice.why_none;
   std::string signature = without_numbers(note);
-  if (const verdict::Verdict verdict = verdict_of({}, nullptr); verdict.nodes > 0 && !verdict.node_groups.empty()) {
+  const verdict::Verdict verdict = choice.why_is_whole ? verdict::Verdict{} : verdict_of({}, nullptr);
+  if (verdict.nodes > 0 && !verdict.node_groups.empty()) {
     note = verdict::sentence(verdict);
     signature = verdict::kind(verdict);
   }

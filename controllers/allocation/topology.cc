@@ -7,6 +7,7 @@
 #include "controllers/allocation/group_members.h"
 #include "controllers/allocation/group_nodes.h"
 #include "controllers/allocation/pod_reconcile.h"
+#include "controllers/allocation/required_domain.h"
 #include "pkg/reconcile/pod_claims.h"
 
 namespace dra::allocation {
@@ -63,6 +64,27 @@ Neighbours neighbours_of(const View& view, const api::Pod& pod, const Options& o
   // The pod asked for no domain, but the others run somewhere: as near to them as there is capacity.
   if (found.wish.empty() && !found.nodes.empty()) found.wish.preferred = options.topology_levels.back();
   return found;
+}
+
+void PodReconcile::keep_at_home(NodeChoice& choice) {
+  // Nobody of an open group has started: without home_ no domain is chosen yet.
+  if (role_ != Role::kToBind || choice.nodes.empty() || only_node() || (same_choice_ && !home_)) return;
+  const Membership membership = membership_of(view_, pod_);
+  if (membership.topology.required.empty()) return;
+  RequiredDomain domain(view_, inventory_, topology_for(membership.topology, options_));
+  const std::optional<std::string> home = home_ ? home_ : domain.of_most(neighbours_of(view_, pod_, options_).nodes);
+  if (!home) return;
+  choice.drop_nodes([&](const std::string_view node) { return domain.of(std::string(node)) != home; });
+  if (!choice.nodes.empty()) return;
+  choice.why_none = "no node in the domain of " + membership.topology.required + " that its group is in takes this pod";
+  choice.why_is_whole = true;
+}
+
+const std::string* PodReconcile::only_node() const {
+  for (const ClaimState& claim : state_.claims)
+    if (const std::string* node = claim.allocated() ? api::only_node(*claim.claim->status.allocation) : nullptr)
+      return node;
+  return nullptr;
 }
 
 // True: the pod got its devices, or waits for a reason that only the domain has.
