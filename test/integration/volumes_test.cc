@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <map>
 
+#include "test/integration/groups.h"
 #include "test/integration/world.h"
 
 namespace dra::integration::volumes_test {
@@ -207,6 +208,21 @@ TEST_P(Volumes, BadOnesAreNamed) {
   // Once the missing object exists, the pod proceeds.
   api().create(volume_claim("nowhere", "fast"));
   EXPECT_TRUE(soon([&] { return running("missing"); }, 60s)) << events_of("missing");
+}
+
+// The cause that single pods get.
+TEST_P(Volumes, AGroupNamesTheClassThatIsMissing) {
+  furnish();
+  for (const char* name : {"m0", "m1"}) {
+    api().create(volume_claim(name, "no-such-class"));
+    api().create(member_of_job(user(name, name), "train", 2));
+  }
+  // One of them gets the event of both.
+  const auto said_of_group = [&](const std::string& words) { return said("m0", words) || said("m1", words); };
+  EXPECT_TRUE(soon([&] { return said_of_group("names StorageClass \"no-such-class\", which does not exist"); }, 60s))
+      << events_of("m0") << events_of("m1");
+  EXPECT_TRUE(said_of_group("one member alone does not fit either")) << events_of("m0") << events_of("m1");
+  EXPECT_EQ(cluster().watchdog().held_devices(), 0u);
 }
 
 INSTANTIATE_TEST_SUITE_P(Modes, Volumes, testing::Values(allocation::Mode::kBind, allocation::Mode::kGate),
