@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "pkg/apiserver/store.h"
+#include "pkg/apiserver/store/store.h"
 #include "test/integration/cluster.h"
 
 namespace dra::integration::unknown_fields_test {
