@@ -280,6 +280,22 @@ TEST_F(LeavingUnbound, ABindingIsBoundToTheVersionOfThePod) {
   EXPECT_EQ(write().resource_version, "11") << "an outdated one is not sent";
 }
 
+// A pod with our gate and our scheduler name: the Binding comes after the lifting, and may have to be another one.
+TEST_F(LeavingUnbound, LiftingTheGateDoesNotPinAPodThatWeBind) {
+  api::Pod pod = make_pod("p", {"c"});
+  pod.scheduler_name = "ours";
+  pod.metadata.annotations[std::string(kLeavingAnnotation)] = "c-uid@4";
+  view.put(pod);
+  proven(allocated("c", "n1", "gpu-0", true, {"p"}), "p");
+  ASSERT_EQ(pass(), "lift-gate p");
+  EXPECT_FALSE(body()["spec"].contains("affinity"));
+  EXPECT_FALSE(body()["metadata"].contains("annotations")) << "the Binding heeds the announcement";
+  options.mode = Mode::kGate;
+  ASSERT_EQ(pass(), "lift-gate p");
+  EXPECT_TRUE(body()["spec"].contains("affinity"));
+  EXPECT_TRUE(body()["metadata"]["annotations"][kLeavingAnnotation].is_null());
+}
+
 TEST_F(LeavingUnbound, APodIsListedBeforeItIsBound) {
   run_on_n1("first", {"c"});
   to_bind("p", {"c"});

@@ -182,6 +182,8 @@ class PodReconcile {
   // Before an uninstall the gate is lifted in any case, with or without claims, devices and a node for the pod, once
   // our allocations are proven or withdrawn.
   bool releasing() const { return options_.release_gates && role_ == Role::kGated; }
+  // Now, or once its gate is lifted.
+  bool is_bound_by_us() const { return options_.mode == Mode::kBind && is_ours_to_bind(pod_, options_); }
   void release();
   // Adds this pod as a consumer of shared claims and of claims allocated by others. True when something was written,
   // cannot be written, or is not in the stream yet.

@@ -114,6 +114,8 @@ void PodReconcile::lift_gate(const NodeChoice& choice) {
     outcome_.min_interval = std::chrono::seconds(2);  // the answer does not contain the pod: the stream shows it bound
     return;
   }
+  // A pin would only keep it from every other node if this one is lost before it is bound (P8).
+  if (is_bound_by_us() && !releasing()) return lift_gate(api::NodeSelectorTerm{});
   api::NodeSelectorTerm term;
   for (const ClaimState& claim : state_.claims) {
     if (single_term(*claim.claim->status.allocation, term)) continue;
@@ -153,7 +155,7 @@ std::string PodReconcile::devices_words() const {
 }
 
 void PodReconcile::lift_gate(const api::NodeSelectorTerm& term) {
-  Write write = write_ungated(pod_, kAllocationGate, term);
+  Write write = write_ungated(pod_, kAllocationGate, term, is_bound_by_us());
   if (state_.claims.empty()) return void(outcome_.add(std::move(write)));
   std::string where = devices_words();
   if (term.match_fields.size() == 1 && term.match_fields.front().values.size() == 1)

@@ -429,11 +429,12 @@ api::NodeSelector narrowed(const api::Pod& pod, const api::NodeSelectorTerm& by)
 
 }  // namespace
 
-Write write_ungated(const api::Pod& pod, std::string_view gate, const api::NodeSelectorTerm& narrowed_to) {
+Write write_ungated(const api::Pod& pod, std::string_view gate, const api::NodeSelectorTerm& narrowed_to,
+                    bool keeps_announcement) {
   JsonText out;
   out.object([&] {
     out.object("metadata", [&] {
-      if (pod.metadata.annotations.contains(kLeavingAnnotation))
+      if (!keeps_announcement && pod.metadata.annotations.contains(kLeavingAnnotation))
         out.object("annotations", [&] { out.null(kLeavingAnnotation); });
       write_preconditions(out, pod.metadata);
     });

@@ -60,8 +60,10 @@ Write write_generated_claim(const api::Pod& pod, const std::string& entry,
 Write write_binding(const api::Pod& pod, const std::string& node);
 // Removes the gate and, in the same patch, adds the requirements to every term of the pod's required node affinity
 // (which is created if missing). A term without requirements matches nothing and stays as it is.
-// The same patch removes the pod's announcement that it leaves claims (leaving.h).
-Write write_ungated(const api::Pod& pod, std::string_view gate, const api::NodeSelectorTerm& narrowed_to);
+// The same patch removes the pod's announcement that it leaves claims (leaving.h), unless a Binding of ours follows,
+// which heeds it.
+Write write_ungated(const api::Pod& pod, std::string_view gate, const api::NodeSelectorTerm& narrowed_to,
+                    bool keeps_announcement = false);
 
 // Clears status.nominatedNodeName, whoever wrote it; pinned to the pod's uid. Only other programs read it.
 Write write_nomination_removed(const api::Pod& pod, std::string purpose);

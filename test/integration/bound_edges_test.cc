@@ -34,6 +34,26 @@ TEST_F(Edges, APodWithExtendedResourcesIsBoundElsewhere) {
   EXPECT_EQ(cluster().verdict(), "");
 }
 
+// A pod with our gate and our scheduler name: its gate is lifted before the node is lost, and does not pin it there.
+TEST_F(Edges, APodThatHadTheGateIsBoundElsewhere) {
+  begin_bind(2);
+  manager().network().set_plan([](const client::Request& request, bool) {
+    client::Fault fault;
+    if (request.method == "POST" && starts_pod(request)) fault.kind = client::Fault::Kind::kRefuse;
+    return fault;
+  });
+  PodOptions both = ours();
+  both.gated = true;
+  api().create(asking(pod("p", {from_template("gpu", "one-gpu")}, both)));
+  ASSERT_TRUE(soon([&] { return proven({"p"}) && !gated("p"); }));
+  const std::string lost = devices_node("p");
+  cordon(lost);
+  hold(false);
+  expect_bound_together({"p"}, 10s);
+  EXPECT_NE(node_of("p"), lost);
+  EXPECT_EQ(cluster().verdict(), "");
+}
+
 // More members than are bound in one list of writes.
 TEST_F(Edges, ALargeGroupIsBoundTogetherElsewhere) {
   begin_bind(8);
