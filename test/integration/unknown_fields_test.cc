@@ -96,6 +96,7 @@ TEST(UnknownFields, WhatIsAllocatedStays) {
     device["nodeAllocatableResourceMappings"]["cpu"]["allocationMultiplier"] = "3";
   slice["metadata"]["generation"] = 2;
   store_slice(cluster, slice);
+  cluster.pass(10s);  // the list in JSON comes a second later
   cluster.api().create(claim("b"));
   cluster.api().create(pod("b", {from_claim("gpu", "b")}));
   cluster.pass(60s);

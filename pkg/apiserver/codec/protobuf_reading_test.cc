@@ -2,6 +2,7 @@
 // decode<T>() for every object, whichever fields it has.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -112,6 +113,20 @@ void set_unknown_aside(T& json, T& protobuf) {
   }
 }
 
+void sort(api::Rare<api::UnknownFields>& unknown) {
+  if (unknown)
+    std::sort(unknown->fields.begin(), unknown->fields.end(),
+              [](const auto& a, const auto& b) { return a.field < b.field; });
+}
+
+// Values of enumerations are found in the order of the members, which is another one in JSON.
+template <class T>
+void sort_unknown(T& object) {
+  if constexpr (requires { object.spec.unknown; }) sort(object.spec.unknown);
+  if constexpr (requires { object.status.allocation; })
+    if (object.status.allocation) sort(object.status.allocation->unknown);
+}
+
 // `document` is in the store's form. Counts what could be compared.
 template <class T>
 bool both_read_alike(const Json& document) {
@@ -120,6 +135,8 @@ bool both_read_alike(const Json& document) {
   Result<T> json = api::decode<T>(compact_text(document));
   Result<T> protobuf = api::decode_protobuf<T>(*bytes);
   if (json && protobuf) set_unknown_aside(*json, *protobuf);
+  if (json) sort_unknown(*json);
+  if (protobuf) sort_unknown(*protobuf);
   EXPECT_TRUE(json) << json.error().message();
   EXPECT_TRUE(protobuf) << protobuf.error().message() << "\n" << document.dump(1);
   EXPECT_TRUE(!json || !protobuf || *json == *protobuf) << document.dump(1);
