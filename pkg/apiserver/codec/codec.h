@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "pkg/apiserver/model/json.h"
+#include "pkg/apiserver/model/kind.h"
 #include "pkg/apiserver/model/schema.h"
 
 namespace dra::apiserver {

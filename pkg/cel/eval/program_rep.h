@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "pkg/cel/check/environment.h"
 #include "pkg/cel/eval/eval_nodes.h"
 #include "pkg/cel/eval/program.h"
 
