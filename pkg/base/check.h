@@ -1,5 +1,5 @@
 // DRA_CHECK(condition): an assertion that stays on in release builds. A failure is a bug: it throws CheckFailed, which
-// only the three edges (reconcile loop, HTTP session, main) catch.
+// only the edges that ARCHITECTURE.md lists catch.
 #pragma once
 
 #include <stdexcept>
