@@ -1,6 +1,7 @@
 // P1 to P8 under three writers that all lead, lagging watches, crashes, relists and lost answers (arbitration_model.h).
 //
 // DRA_ARBITRATION_STEPS: steps in total (100000); every 20,000 steps the world comes to rest and is checked.
+// DRA_COUNTER_EXAMPLES: of how many seeds counter-examples are searched for (3).
 #include <gtest/gtest.h>
 
 #include <chrono>
@@ -144,9 +145,15 @@ TEST(Arbitration, AForgerOfMarksGainsNoDevice) {
   }
 }
 
+// Of how many seeds; 0: a run with sanitizers, where these searches take minutes and execute nothing that walks do not.
+size_t counter_examples() {
+  return from_environment("DRA_COUNTER_EXAMPLES", 3);
+}
+
 // The model can find what it searches for: a violation with these words, for each of three seeds.
 void expect_counter_example(ArbitrationOptions options, const char* words) {
-  const size_t seeds = from_environment("DRA_COUNTER_EXAMPLES", 3);
+  const size_t seeds = counter_examples();
+  if (seeds == 0) GTEST_SKIP() << "DRA_COUNTER_EXAMPLES=0";
   for (uint64_t seed = 1; seed <= seeds; ++seed) {
     options.seed = seed;
     ArbitrationModel model(options);
@@ -210,6 +217,7 @@ TEST(Arbitration, WithoutTheDurableProofTheCounterExampleIsFound) {
 TEST(Arbitration, WithoutTheAnnouncementOfALeaveTheCounterExampleIsFound) {
   ArbitrationOptions options;
   options.durable_leaving = false;
+  if (counter_examples() == 0) GTEST_SKIP() << "DRA_COUNTER_EXAMPLES=0";
   size_t found = 0;
   for (const uint64_t seed : {1, 2, 3}) {
     options.seed = seed;
@@ -240,6 +248,7 @@ constexpr const char* kTaken = "was taken from";
 
 // Two writers must act within a few steps, so one run may not find it.
 void expect_rare_counter_example(ArbitrationOptions options, const char* words) {
+  if (counter_examples() == 0) GTEST_SKIP() << "DRA_COUNTER_EXAMPLES=0";
   for (options.seed = 1; options.seed <= 8; ++options.seed) {
     ArbitrationModel model(options);
     while (model.stats().steps < 150'000) {
