@@ -76,6 +76,7 @@ bool Runner::is_own_word(const api::Pod* before, const api::Pod* after) {
   api::Pod same = *after;
   same.conditions = before->conditions;
   same.metadata.resource_version = before->metadata.resource_version;
+  same.metadata.managed_fields = before->metadata.managed_fields;
   if (same != *before) return false;
   told_of_outage_.erase(after->metadata.uid);
   return true;

@@ -166,6 +166,7 @@ TEST_F(RunnerOutageWordTest, ItsOwnConditionTriesNothing) {
       api::Pod after = before;
       after.metadata.resource_version = "9";
       after.conditions.push_back({"PodScheduled", "False", "SchedulerError", "", "", 0});
+      after.metadata.managed_fields.push_back({.manager = "dra-controller-manager-allocation"});
       runner.pod_changed(&before, &after);
     }));
   });

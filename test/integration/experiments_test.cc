@@ -171,7 +171,8 @@ TEST_F(Experiment, E9_MissingBindingPermissionIsConfiguration) {
   });
   api().create(pod("p", {from_template("gpu", "one-gpu")}));
   pass(50s);
-  EXPECT_LE(tries, 14u) << "after 50 ms doubling to 8 s, and when the claim's name was published";
+  // The name is published with the event of an outage, after 15 s; that it was due after 30 s is a try of its own.
+  EXPECT_LE(tries, 15u) << "after 50 ms doubling to 8 s, when the claim's name was published, and after 30 s";
   const size_t before = tries;
   pass(30s);
   EXPECT_GE(tries, before + 3) << "at least once in 8 s";
