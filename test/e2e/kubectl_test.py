@@ -22,7 +22,7 @@ MASKS = [
     # The names of generated claims end in a hash of the pod's uid; a proof's in a hash of the allocation.
     (r"(-training-gpu|-mig-devices)-[a-z0-9]{10}\b", r"\1-<hash>"),
     (r"(<uid>/)[0-9a-f]{16,64}", r"\1<hash>"),
-    (r"(proven-for: )\S+", r"\1<pod>"),  # whichever came first
+    (r"(proven-for:)\s+(<pod>|\S+/<uid>\S*)", r"\1 <pod>"),  # whichever came first, and on a line of its own if there are several
     (r"\b198\.1[89]\.\d+\.\d+\b", "<ip>"),
     (r"https://127\.0\.0\.1:\d+", "<server>"),
     (r"([a-z0-9-]+)-[bcdfghjklmnpqrstvwxz2456789]{10}-[bcdfghjklmnpqrstvwxz2456789]{5}\b", r"\1-<hash>-<suffix>"),
