@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -140,20 +141,25 @@ Result<Entry> entry_of(Result<T> object) {
 // Protobuf names a field that its table lacks by a number alone, and does not tell an empty message from an empty text.
 // So such an object counts as unreadable in protobuf; the reflector then reads JSON, which has the field's name.
 template <class T>
+std::optional<Error> unless_known(const T& object) {
+  const std::string* field = unknown_in_protobuf(object);
+  if (field == nullptr) return std::nullopt;
+  return Error(Code::kUnsupported,
+               "object " + quote(key_of(ObjectTraits<T>::meta(object))) + " has " + *field + ", which its JSON names");
+}
+
+template <class T>
 Result<T> only_if_known(Result<T> object) {
-  const std::string* field = object ? unknown_in_protobuf(*object) : nullptr;
-  if (field == nullptr) return object;
-  return fail(Code::kUnsupported,
-              "object " + quote(key_of(ObjectTraits<T>::meta(*object))) + " has " + *field + ", which its JSON names");
+  if (object)
+    if (std::optional<Error> unknown = unless_known(*object)) return fail(*std::move(unknown));
+  return object;
 }
 
 template <class T>
 Result<api::DecodedList<T>> only_if_known(Result<api::DecodedList<T>> list) {
   if (!list) return list;
   for (const T& item : list->items)
-    if (const std::string* field = unknown_in_protobuf(item))
-      return fail(Code::kUnsupported,
-                  "object " + quote(key_of(ObjectTraits<T>::meta(item))) + " has " + *field + ", which its JSON names");
+    if (std::optional<Error> unknown = unless_known(item)) return fail(*std::move(unknown));
   return list;
 }
 

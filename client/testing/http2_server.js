@@ -1,6 +1,6 @@
-// An HTTP/2 server over TLS for the tests of the network transport; run by them where node is installed. Prints its
-// port. GET /count answers the number of HTTP/2 sessions and of HTTP/1.1 requests; anything else is echoed. Over
-// HTTP/1.1 every request is a watch: a stream of lines.
+// An HTTP/2 server over TLS for the tests of the network transport; run by them where node is installed. Prints its port.
+// GET /count answers the number of HTTP/2 sessions and of HTTP/1.1 requests; anything else is echoed. Over HTTP/1.1 every
+// request is a watch: a stream of lines.
 const http2 = require('http2');
 let sessions = 0, watches = 0;
 const server = http2.createSecureServer(

@@ -1,7 +1,7 @@
 // HTTP/2 by hand, for a test of the network transport: node's own server never ends a stream with a frame that carries
-// data, as Go's does. Prints its port. Each request is answered with a little more than 16 or 48 KiB, in frames of 4
-// KiB, the last of which ends the stream. Over HTTP/1.1 a request is a watch: it stays open, and gets a line of 1, 2, 4
-// ... 64 KiB every 50 ms after the fourth one was opened.
+// data, as Go's does. Prints its port. Each request is answered with a little more than 16 or 48 KiB, in frames of 4 KiB,
+// the last of which ends the stream. Over HTTP/1.1 a request is a watch: it stays open, and gets a line of 1, 2, 4 ... 64
+// KiB every 50 ms after the fourth one was opened.
 const tls = require('tls');
 const frame = (type, flags, stream, body) => {
   const head = Buffer.alloc(9);
@@ -37,11 +37,7 @@ function answer(socket, stream) {
     socket.write(frame(DATA, at + 4096 >= body.length ? 1 : 0, stream, body.subarray(at, at + 4096)));
 }
 
-const options = {
-  cert: process.env.TEST_CERT,
-  key: process.env.TEST_KEY,
-  ALPNProtocols: ['h2', 'http/1.1']
-};
+const options = {cert: process.env.TEST_CERT, key: process.env.TEST_KEY, ALPNProtocols: ['h2', 'http/1.1']};
 const server = tls.createServer(options, (socket) => {
   if (socket.alpnProtocol === 'http/1.1') return watch(socket.on('error', () => {}));
   let seen = Buffer.alloc(0);

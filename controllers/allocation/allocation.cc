@@ -10,6 +10,7 @@
 #include "controllers/allocation/pinned.h"
 #include "controllers/allocation/pod_reconcile.h"
 #include "controllers/allocation/refused.h"
+#include "pkg/reconcile/pod_changes.h"
 #include "pkg/reconcile/pod_claims.h"
 #include "pkg/reconcile/proof.h"
 
@@ -33,11 +34,7 @@ bool may_count_on_a_node(const View& view, const api::Pod& pod, const Options& o
 // The member of a group got a condition, which its leader does not read: of a large group that fits nowhere each gets
 // one.
 bool is_only_a_condition(const api::Pod* before, const api::Pod& after) {
-  if (!before || before->conditions == after.conditions || !group_of(after)) return false;
-  api::Pod same = after;
-  same.conditions = before->conditions;
-  same.metadata.resource_version = before->metadata.resource_version;
-  return same == *before;
+  return before && before->conditions != after.conditions && group_of(after) && is_only_of_conditions(*before, after);
 }
 
 bool still_allocated(const api::ResourceClaim* before, const api::ResourceClaim* after) {

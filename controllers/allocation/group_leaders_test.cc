@@ -186,4 +186,24 @@ TEST_F(LeadersTest, MembersThatAreDeletedDoNotEachVisitTheGroup) {
   EXPECT_LE(counting.visited, 300u);
 }
 
+// The entry of managedFields that comes with a condition is no other change. The leader does not read conditions.
+TEST_F(LeadersTest, AConditionOfAMemberRunsThatMemberAlone) {
+  const AllocationReconciler reconciler(options, inventory, allocator, nodes);
+  for (int i = 0; i < 3; ++i) counting.put(member(i, i));
+  counting.size = counting.pods.size();
+  const api::Pod before = *counting.pod("default/m2");
+  api::Pod after = before;
+  after.metadata.resource_version = "77";
+  after.metadata.managed_fields.push_back({.manager = "dra-controller-manager"});
+  after.conditions.push_back({"PodScheduled", "False", "Unschedulable", "", "", 0});
+  counting.put(after);
+  EnqueueRequests of_condition;
+  reconciler.on_pod(counting, &before, counting.pod("default/m2"), of_condition);
+  EXPECT_EQ(of_condition.keys, std::vector<Key>{pod_key("default/m2")});
+  after.metadata.labels["a"] = "b";
+  EnqueueRequests of_more;
+  reconciler.on_pod(counting, &before, &after, of_more);
+  EXPECT_EQ(of_more.keys.back(), pod_key("default/m0"));
+}
+
 }  // namespace dra::allocation::group_leaders_test

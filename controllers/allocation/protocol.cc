@@ -44,11 +44,6 @@ ClaimState state_of(const View& view, const api::Pod& pod, std::shared_ptr<const
   return one;
 }
 
-const api::UnknownField* unknown_in_allocation(const View& view, const api::ResourceClaim& claim) {
-  const auto& allocation = claim.status.allocation;
-  return allocation && allocation->unknown ? api::refusing_field(*allocation->unknown, view.ignored_fields()) : nullptr;
-}
-
 bool is_named(const api::Pod& pod, const api::ResourceClaim& claim) {
   const std::vector<std::string> keys = claim_keys_of(pod);
   return std::find(keys.begin(), keys.end(), claim.metadata.key()) != keys.end();
@@ -193,8 +188,7 @@ PodState derive_state(const View& view, const api::Pod& pod, const Options& opti
       continue;
     }
     // It may say that others cannot use the devices.
-    if (const api::UnknownField* field = unknown_in_allocation(view, *claim);
-        field != nullptr && !is_reserved_for(*claim, pod.metadata.uid)) {
+    if (const api::UnknownField* field = field_that_keeps_out(*claim, pod.metadata.uid, view.ignored_fields())) {
       wait("claim \"" + resolved.name + "\" of entry \"" + entry.name + "\": " + api::why_refused(*field), false);
       continue;
     }

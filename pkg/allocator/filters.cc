@@ -199,15 +199,15 @@ void Filters::begin_mask(Filter& filter, const Pool& pool, FilterMask& mask) {
   mask.table_version = pool.table_version;
   mask.ready_ = mask.any_failed = false;
   mask.next_slice_ = 0;
-  mask.tainted_ = pool.refuses_any() || (device_index_.features().device_taints && device_index_.any_taints(pool));
+  mask.narrowed_ = pool.refuses_any() || (device_index_.features().device_taints && device_index_.any_taints(pool));
   mask.size_ = pool.words();
   const size_t before = mask.words_.size();
-  mask.words_.assign((mask.tainted_ ? 2 : 1) * mask.size_, 0);
+  mask.words_.assign((mask.narrowed_ ? 2 : 1) * mask.size_, 0);
   if (mask.words_.size() > before)
     account(filter, (mask.words_.size() - before) * sizeof(uint64_t) + (before == 0 ? kAllocationBytes : 0));
 }
 
-void Filters::add_taints(const Filter& filter, const Pool& pool, FilterMask& mask) {
+void Filters::drop_unusable(const Filter& filter, const Pool& pool, FilterMask& mask) {
   const bool taints = device_index_.features().device_taints;
   uint64_t* usable = mask.words_.data() + mask.size_;
   std::copy_n(mask.words_.data(), mask.size_, usable);
@@ -237,9 +237,9 @@ const FilterMask* Filters::make_mask(Filter& filter, const Pool& pool) {
       account(filter, mask.size_ * sizeof(uint64_t));
     }
     mask.any_failed = true;
-    or_bits(mask.words_.data() + (mask.tainted_ ? 2 : 1) * mask.size_, first, part->failed);
+    or_bits(mask.words_.data() + (mask.narrowed_ ? 2 : 1) * mask.size_, first, part->failed);
   }
-  if (mask.tainted_) add_taints(filter, pool, mask);
+  if (mask.narrowed_) drop_unusable(filter, pool, mask);
   mask.ready_ = true;
   return &mask;
 }

@@ -29,14 +29,14 @@ class FilterMask {
   bool any_failed = false;
 
   const uint64_t* selectable() const { return words_.data(); }
-  const uint64_t* usable() const { return words_.data() + (tainted_ ? size_ : 0); }
-  const uint64_t* failed() const { return words_.data() + (tainted_ ? 2 : 1) * size_; }  // only if any_failed
+  const uint64_t* usable() const { return words_.data() + (narrowed_ ? size_ : 0); }
+  const uint64_t* failed() const { return words_.data() + (narrowed_ ? 2 : 1) * size_; }  // only if any_failed
 
  private:
   friend class Filters;
   bool ready_ = false;
   size_t next_slice_ = 0;  // the first slice not yet in it, until it is ready
-  bool tainted_ = false;   // usable may differ from selectable
+  bool narrowed_ = false;  // usable may differ from selectable
   size_t size_ = 0;
   inventory::Words words_;
 };
@@ -138,7 +138,7 @@ class Filters {
   void drop_made(Filter& filter);
   const FilterMask* make_mask(Filter& filter, const inventory::Pool& pool);
   void begin_mask(Filter& filter, const inventory::Pool& pool, FilterMask& mask);
-  void add_taints(const Filter& filter, const inventory::Pool& pool, FilterMask& mask);
+  void drop_unusable(const Filter& filter, const inventory::Pool& pool, FilterMask& mask);
   const SliceAnswer* answer(Filter& filter, const inventory::Pool& pool, size_t slice);
   bool go_on(Filter& filter, const inventory::Pool& pool, size_t slice, SliceAnswer& made);
   bool judge(Filter& filter, const inventory::Pool& pool, uint32_t device, uint32_t& next, Truth& truth);

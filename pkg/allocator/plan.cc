@@ -60,8 +60,7 @@ class Planner {
 
   // A field that this build does not know may forbid what would be allocated.
   bool refused_for_unknown(const api::Rare<api::UnknownFields>& unknown, const std::string& what) {
-    if (!unknown) return false;
-    const api::UnknownField* field = api::refusing_field(*unknown, device_index_.features().ignored_fields);
+    const api::UnknownField* field = api::refusing_field(unknown, device_index_.features().ignored_fields);
     if (field != nullptr) refuse(false, what + ": " + api::why_refused(*field));
     return field != nullptr;
   }

@@ -227,12 +227,17 @@ const ObjectType& resource_type(std::string_view name) {
 // Splits what was found in a claim: its spec's and its allocation's.
 void divide(UnknownFields found, ResourceClaim& out) {
   UnknownFields spec, allocation;
+  if (found.fields.empty()) return;
+  const UnknownField last = found.fields.back();
   for (UnknownField& field : found.fields) {
     const bool allocated = field.field.starts_with("resourceclaims.status.");
     (allocated ? allocation : spec).fields.push_back(std::move(field));
   }
-  spec.more = found.more && !spec.fields.empty();
-  allocation.more = found.more && !allocation.fields.empty();
+  // Those that were not recorded may be in either.
+  for (UnknownFields* part : {&spec, &allocation}) {
+    part->more = found.more;
+    if (found.more && part->fields.empty()) part->fields.push_back(last);
+  }
   if (!spec.fields.empty()) out.spec.unknown = std::move(spec);
   if (!allocation.fields.empty() && out.status.allocation) out.status.allocation->unknown = std::move(allocation);
 }

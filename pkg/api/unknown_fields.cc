@@ -10,10 +10,11 @@ bool is_ignored(const UnknownField& field, const IgnoredFields& ignored) {
   return std::find(ignored.begin(), ignored.end(), field.field) != ignored.end();
 }
 
-const UnknownField* refusing_field(const UnknownFields& unknown, const IgnoredFields& ignored) {
-  for (const UnknownField& field : unknown.fields)
+const UnknownField* refusing_field(const Rare<UnknownFields>& unknown, const IgnoredFields& ignored) {
+  if (!unknown) return nullptr;
+  for (const UnknownField& field : unknown->fields)
     if (!is_ignored(field, ignored)) return &field;
-  return unknown.more ? &unknown.fields.back() : nullptr;
+  return unknown->more ? &unknown->fields.back() : nullptr;
 }
 
 std::string why_refused(const UnknownField& field) {

@@ -12,6 +12,8 @@
 #include <string_view>
 #include <vector>
 
+#include "pkg/api/rare.h"
+
 namespace dra::api {
 
 struct UnknownField {
@@ -44,8 +46,10 @@ struct UnknownFields {
 using IgnoredFields = std::vector<std::string>;
 bool is_ignored(const UnknownField& field, const IgnoredFields& ignored);
 
-// The first field that is not ignored, or null. With more fields than are recorded none is known to be ignored.
-const UnknownField* refusing_field(const UnknownFields& unknown, const IgnoredFields& ignored);
+// The first field that is not ignored; null: there is none. With more fields than are recorded none is known to be
+// ignored.
+const UnknownField* refusing_field(const Rare<UnknownFields>& unknown, const IgnoredFields& ignored);
+const UnknownField* refusing_field(Rare<UnknownFields>&&, const IgnoredFields&) = delete;  // the answer points into it
 
 // 'field spec.devices[3].foo is not known to this version: upgrade the manager or, if that is safe, ignore it by
 // --ignore-unknown-fields=resourceslices.spec.devices.foo'

@@ -231,7 +231,18 @@ TEST(UnknownFields, RecordsAreBounded) {
   EXPECT_TRUE(many->more);
   IgnoredFields all;
   for (const UnknownField& field : many->fields) all.push_back(field.field);
-  EXPECT_NE(refusing_field(*many, all), nullptr) << "the others cannot be listed";
+  EXPECT_NE(refusing_field(many, all), nullptr) << "the others cannot be listed";
+}
+
+// Those that were not recorded may be in the allocation.
+TEST(UnknownFields, OfAClaimWithManyTheAllocationIsRefusedToo) {
+  json claim = json::parse(R"({"metadata": {"name": "c"}, "spec": {},
+      "status": {"allocation": {"devices": {"results": []}, "newer": 1}}})");
+  for (size_t i = 0; i <= UnknownFields::kMost; ++i) claim["spec"]["newer" + std::to_string(i)] = 1;
+  const ResourceClaim found = read<ResourceClaim>(claim);
+  ASSERT_TRUE(found.spec.unknown && found.status.allocation && found.status.allocation->unknown);
+  EXPECT_TRUE(found.spec.unknown->more && found.status.allocation->unknown->more);
+  EXPECT_NE(refusing_field(found.status.allocation->unknown, {}), nullptr);
 }
 
 TEST(UnknownFields, AnAdministratorListsThem) {
@@ -245,9 +256,8 @@ TEST(UnknownFields, AnAdministratorListsThem) {
   EXPECT_EQ(why_refused(field),
             "field spec.a is not known to this version: upgrade the manager or, if that is safe, ignore it by "
             "--ignore-unknown-fields=resourceslices.spec.a");
-  UnknownFields unknown;
-  unknown.fields = {field};
-  EXPECT_EQ(refusing_field(unknown, {}), &unknown.fields[0]);
+  Rare<UnknownFields> unknown = UnknownFields{.fields = {field}};
+  EXPECT_EQ(refusing_field(unknown, {}), &unknown->fields[0]);
   EXPECT_EQ(refusing_field(unknown, {"resourceslices.spec.a"}), nullptr);
 }
 

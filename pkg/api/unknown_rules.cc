@@ -61,11 +61,6 @@ bool contains(const List& list, std::string_view name) {
   return std::find(list.begin(), list.end(), name) != list.end();
 }
 
-template <class List>
-KnownValues values(const List& list) {
-  return {list.data(), list.data() + list.size()};
-}
-
 }  // namespace
 
 Unit unit_of(std::string_view place) {
@@ -92,11 +87,11 @@ bool is_watched(const schema::ObjectType& type) {
 
 std::optional<KnownValues> values_known_at(std::string_view place) {
   const auto ends = [place](std::string_view end) { return place.ends_with(end); };
-  if (ends(".allocationMode")) return values(kAllocationModes);
-  if (ends(".tolerations.operator")) return values(kTolerationOperators);
-  if (ends(".tolerations.effect")) return values(kTolerationEffects);
-  if (ends(".matchExpressions.operator") || ends(".matchFields.operator")) return values(kSelectorOperators);
-  if (ends(".config.source")) return values(kConfigSources);
+  if (ends(".allocationMode")) return KnownValues(kAllocationModes);
+  if (ends(".tolerations.operator")) return KnownValues(kTolerationOperators);
+  if (ends(".tolerations.effect")) return KnownValues(kTolerationEffects);
+  if (ends(".matchExpressions.operator") || ends(".matchFields.operator")) return KnownValues(kSelectorOperators);
+  if (ends(".config.source")) return KnownValues(kConfigSources);
   return std::nullopt;
 }
 

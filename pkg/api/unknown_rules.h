@@ -5,6 +5,7 @@
 
 #include <array>
 #include <optional>
+#include <span>
 #include <string_view>
 
 #include "pkg/api/read_fields.h"
@@ -48,12 +49,7 @@ bool note_if_strange(std::string_view value, const std::array<std::string_view, 
 
 // The values that are known of the enumeration at `place`; nullopt: it is none. An effect of a taint is not among them:
 // the API says that consumers must treat unknown ones like None.
-struct KnownValues {
-  const std::string_view* begin_;
-  const std::string_view* end_;
-  const std::string_view* begin() const { return begin_; }
-  const std::string_view* end() const { return end_; }
-};
+using KnownValues = std::span<const std::string_view>;
 std::optional<KnownValues> values_known_at(std::string_view place);
 
 }  // namespace dra::api::detail

@@ -86,9 +86,9 @@ class Fitting {
  private:
   // As the manager: a group with a field that is not known is not placed.
   std::string refused_group(const Asked& asked) const {
-    if (asked.group == nullptr || !asked.group->unknown) return "";
+    if (asked.group == nullptr) return "";
     const api::UnknownField* field =
-        api::refusing_field(*asked.group->unknown, state_.inventory.features().ignored_fields);
+        api::refusing_field(asked.group->unknown, state_.inventory.features().ignored_fields);
     return field == nullptr ? "" : api::why_refused(*field);
   }
 

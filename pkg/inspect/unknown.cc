@@ -5,13 +5,9 @@
 namespace dra::inspect {
 namespace {
 
-const api::UnknownField* refusing(const api::Rare<api::UnknownFields>& unknown, const api::IgnoredFields& ignored) {
-  return unknown ? api::refusing_field(*unknown, ignored) : nullptr;
-}
-
 // A slice may refuse some devices for one field and its pool for another.
 void add_slice(const api::ResourceSlice& slice, const api::IgnoredFields& ignored, std::vector<Unknown>& all) {
-  const api::UnknownField* field = refusing(slice.unknown, ignored);
+  const api::UnknownField* field = api::refusing_field(slice.unknown, ignored);
   if (field == nullptr) return;
   size_t devices = 0;
   bool whole = slice.unknown->more;
@@ -34,18 +30,19 @@ std::vector<Unknown> unknown_of(const State& state) {
   std::vector<Unknown> all;
   for (const auto& [name, slice] : state.objects.slices) add_slice(*slice, ignored, all);
   for (const auto& [name, one] : state.objects.classes)
-    if (const api::UnknownField* field = refusing(one->unknown, ignored))
+    if (const api::UnknownField* field = api::refusing_field(one->unknown, ignored))
       all.push_back({"DeviceClass " + name, "claims that name it are not allocated: " + api::why_refused(*field)});
   for (const auto& [key, claim] : state.objects.claims) {
-    const api::UnknownField* field = refusing(claim->spec.unknown, ignored);
+    const api::UnknownField* field = api::refusing_field(claim->spec.unknown, ignored);
     if (field != nullptr && !claim->status.allocation)
       all.push_back({"ResourceClaim " + key, "it is not allocated: " + api::why_refused(*field)});
-    if (claim->status.allocation && (field = refusing(claim->status.allocation->unknown, ignored)) != nullptr)
+    if (claim->status.allocation &&
+        (field = api::refusing_field(claim->status.allocation->unknown, ignored)) != nullptr)
       all.push_back({"ResourceClaim " + key, "its devices are given to nobody else: " + api::why_refused(*field)});
   }
   for (const auto& [api, groups] : state.objects.pod_groups)
     for (const auto& [key, group] : groups)
-      if (const api::UnknownField* field = refusing(group->unknown, ignored))
+      if (const api::UnknownField* field = api::refusing_field(group->unknown, ignored))
         all.push_back({"PodGroup " + key, "its pods are not placed: " + api::why_refused(*field)});
   return all;
 }
@@ -53,9 +50,9 @@ std::vector<Unknown> unknown_of(const State& state) {
 std::string why_allocation_refused(const api::IgnoredFields& ignored, const api::Pod* pod,
                                    const std::vector<Claim>& claims) {
   for (const Claim& claim : claims) {
-    if (!claim->status.allocation) continue;
-    const api::UnknownField* field = refusing(claim->status.allocation->unknown, ignored);
-    if (field == nullptr || (pod != nullptr && reconcile::is_reserved_for(*claim, pod->metadata.uid))) continue;
+    const api::UnknownField* field =
+        reconcile::field_that_keeps_out(*claim, pod == nullptr ? "" : pod->metadata.uid, ignored);
+    if (field == nullptr) continue;
     return "claim " + claim->metadata.key() + ": " + api::why_refused(*field);
   }
   return "";

@@ -519,8 +519,8 @@ void DeviceIndex::set_allocation(std::string_view uid, const api::AllocationResu
   ClaimUse& claim = claims_[index];
   claim.changed = ++version_;
   if (assumed) claim.has_assumed = allocation != nullptr;
-  const bool opaque = allocation != nullptr && allocation->unknown &&
-                      api::refusing_field(*allocation->unknown, features_.ignored_fields) != nullptr;
+  const bool opaque =
+      allocation != nullptr && api::refusing_field(allocation->unknown, features_.ignored_fields) != nullptr;
   for (size_t i = 0; allocation != nullptr && i < allocation->results.size(); ++i) {
     const api::DeviceRequestAllocationResult& result = allocation->results[i];
     if (result.admin_access) continue;

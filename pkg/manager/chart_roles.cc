@@ -31,8 +31,8 @@ const std::vector<ModeValue>& mode_values() {
        {{"observe", [](O& o) { o.device_taint_eviction = DeviceTaintEviction::kObserve; }},
         {"own", [](O& o) { o.device_taint_eviction = DeviceTaintEviction::kOwn; }}}},
       {"recreatePinnedPods",
-       {{"off", [](O& o) { o.controller_flags["recreate-pinned-pods"] = "off"; }},
-        {"on", [](O& o) { o.controller_flags["recreate-pinned-pods"] = "on"; }}}},
+       {{"off", [](O& o) { o.controller_flags[std::string(allocation::kRecreateFlag)] = "off"; }},
+        {"on", [](O& o) { o.controller_flags[std::string(allocation::kRecreateFlag)] = "on"; }}}},
   };
   return values;
 }

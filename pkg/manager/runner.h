@@ -196,7 +196,7 @@ class Runner {
   std::unordered_map<uint64_t, std::unique_ptr<Run>> runs_;
   std::map<std::string, std::deque<uint64_t>> locked_;                        // object -> reconciles that wait for it
   std::multimap<MonoTime, std::pair<ControllerQueue*, std::string>> paused_;  // keys paused for Outcome::min_interval
-  BoundedMap<bool> told_of_outage_{1024};          // uids of pods with a condition on its way
+  BoundedMap<bool> outage_shown_{1024};            // uids of pods with a condition on its way
   BoundedMap<MonoTime> refused_for_people_{1024};  // what was written, and where -> when
   std::function<void(const OutageReport&)> outage_observer_;
   Outages outages_;

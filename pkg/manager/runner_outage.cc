@@ -2,6 +2,7 @@
 // the pace of what is tried again stays what it is.
 #include "pkg/log/log.h"
 #include "pkg/manager/runner_reconcile.h"
+#include "pkg/reconcile/pod_changes.h"
 #include "pkg/reconcile/writes.h"
 
 namespace dra::manager {
@@ -56,7 +57,7 @@ void Runner::write_for_people(const std::string& controller, Write write) {
   const std::string lock = lock_name(write.object);
   // Busy or refused: the event has said it.
   if (refused_lately(write) || !locked_.try_emplace(lock).second) return;
-  told_of_outage_.put(write.object.uid, true);
+  outage_shown_.put(write.object.uid, true);
   reconcile::build_body(write);
   if (write_observer_) write_observer_(controller, write);
   const auto sent = std::make_shared<const Write>(std::move(write));
@@ -64,7 +65,7 @@ void Runner::write_for_people(const std::string& controller, Write write) {
     if (!*alive) return;
     sinks_.metrics.write_answered(sent->purpose, answer ? std::string_view("ok") : code_name(answer.error().code()));
     if (!answer) {
-      told_of_outage_.erase(sent->object.uid);
+      outage_shown_.erase(sent->object.uid);
       log::v(4, "Writing a condition failed", {{"pod", sent->object.store_key()}, {"err", answer.error()}});
     }
     release(lock);
@@ -72,13 +73,9 @@ void Runner::write_for_people(const std::string& controller, Write write) {
 }
 
 bool Runner::is_own_word(const api::Pod* before, const api::Pod* after) {
-  if (told_of_outage_.size() == 0 || !before || !after || !told_of_outage_.find(after->metadata.uid)) return false;
-  api::Pod same = *after;
-  same.conditions = before->conditions;
-  same.metadata.resource_version = before->metadata.resource_version;
-  same.metadata.managed_fields = before->metadata.managed_fields;
-  if (same != *before) return false;
-  told_of_outage_.erase(after->metadata.uid);
+  if (outage_shown_.size() == 0 || !before || !after || !outage_shown_.find(after->metadata.uid)) return false;
+  if (!reconcile::is_only_of_conditions(*before, *after)) return false;
+  outage_shown_.erase(after->metadata.uid);
   return true;
 }
 

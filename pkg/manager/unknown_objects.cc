@@ -15,51 +15,47 @@ UnknownObjects::UnknownObjects(metrics::Registry& registry, EventSink& events, a
     : events_(events), ignored_(std::move(ignored)), shown_(unknown_field_gauges(registry)) {}
 
 void UnknownObjects::note(const char* resource, std::string_view key, const api::ObjectMeta* metadata,
-                          const api::Rare<api::UnknownFields>* unknown, const reconcile::Kind* kind) {
+                          const api::Rare<api::UnknownFields>* unknown, std::optional<reconcile::Kind> kind) {
   const auto at = known_.find({resource, std::string(key)});
-  const api::UnknownField* field = unknown != nullptr && *unknown ? api::refusing_field(**unknown, ignored_) : nullptr;
+  const api::UnknownField* field = unknown != nullptr ? api::refusing_field(*unknown, ignored_) : nullptr;
   if (field == nullptr) {
     if (at != known_.end()) known_.erase(at);
     return;
   }
-  const bool same = at != known_.end() && at->second.object.uid == metadata->uid &&
-                    at->second.generation == metadata->generation && at->second.field == field->field;
-  if (same) return;
-  Known& now = known_[{resource, std::string(key)}];
-  now = {{kind != nullptr ? *kind : reconcile::Kind::kClaim, metadata->ns, metadata->name, metadata->uid},
-         field->field,
-         api::why_refused(*field),
-         metadata->generation,
-         kind != nullptr,
-         false};
-  if (leading_) say(now);
+  if (at != known_.end() && at->second.uid == metadata->uid && at->second.generation == metadata->generation &&
+      at->second.field == field->field)
+    return;
+  Known now{metadata->uid, field->field, api::why_refused(*field), metadata->generation, std::nullopt, false};
+  if (kind) now.object = reconcile::Ref{*kind, metadata->ns, metadata->name, metadata->uid};
+  Known& kept = known_[{resource, std::string(key)}] = std::move(now);
+  if (leading_) say(kept);
 }
 
 void UnknownObjects::say(Known& known) {
-  if (known.said || !known.has_event) return;
+  if (known.said || !known.object) return;
   known.said =
-      events_.emit({known.object, true, "UnknownField", "Allocate", "what has it is not allocated: " + known.why,
+      events_.emit({*known.object, true, "UnknownField", "Allocate", "what has it is not allocated: " + known.why,
                     std::to_string(known.generation) + known.field});
 }
 
 void UnknownObjects::changed(std::string_view key, const api::ResourceSlice* after) {
-  const reconcile::Kind kind = reconcile::Kind::kSlice;
-  note("resourceslices", key, after ? &after->metadata : nullptr, after ? &after->unknown : nullptr, &kind);
+  note("resourceslices", key, after ? &after->metadata : nullptr, after ? &after->unknown : nullptr,
+       reconcile::Kind::kSlice);
 }
 
 void UnknownObjects::changed(std::string_view key, const api::DeviceClass* after) {
-  const reconcile::Kind kind = reconcile::Kind::kClass;
-  note("deviceclasses", key, after ? &after->metadata : nullptr, after ? &after->unknown : nullptr, &kind);
+  note("deviceclasses", key, after ? &after->metadata : nullptr, after ? &after->unknown : nullptr,
+       reconcile::Kind::kClass);
 }
 
 void UnknownObjects::changed(std::string_view key, const api::ResourceClaim* after) {
   const api::Rare<api::UnknownFields>* unknown = nullptr;
   if (after != nullptr) unknown = after->status.allocation ? &after->status.allocation->unknown : &after->spec.unknown;
-  note("resourceclaims", key, after ? &after->metadata : nullptr, unknown, nullptr);
+  note("resourceclaims", key, after ? &after->metadata : nullptr, unknown);
 }
 
 void UnknownObjects::changed(std::string_view key, const api::PodGroup* after) {
-  note("podgroups", key, after ? &after->metadata : nullptr, after ? &after->unknown : nullptr, nullptr);
+  note("podgroups", key, after ? &after->metadata : nullptr, after ? &after->unknown : nullptr);
 }
 
 void UnknownObjects::set_leading(bool leading) {
@@ -73,7 +69,7 @@ void UnknownObjects::show() {
   // Slices and classes first: tenants do not make them, so many claims of one do not take their names away.
   for (const bool namespaced : {false, true})
     for (auto& [key, known] : known_) {
-      if (known.has_event == namespaced) continue;
+      if (known.object.has_value() == namespaced) continue;
       if (leading_) say(known);  // what the recorder dropped at a limit
       const bool named = now.size() < kMaxNamed;
       ++now[named ? metrics::LabelValues{key.first, key.second, known.field}

@@ -9,6 +9,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -43,14 +44,14 @@ class UnknownObjects {
 
  private:
   struct Known {
-    reconcile::Ref object;
-    std::string field, why;
+    std::string uid, field, why;
     int64_t generation = 0;
-    bool has_event = false;  // of the kind
+    std::optional<reconcile::Ref> object;  // of a kind that gets events
     bool said = false;
   };
+  // `kind`: of a kind that gets events. Null: the object is gone.
   void note(const char* resource, std::string_view key, const api::ObjectMeta* metadata,
-            const api::Rare<api::UnknownFields>* unknown, const reconcile::Kind* kind);
+            const api::Rare<api::UnknownFields>* unknown, std::optional<reconcile::Kind> kind = {});
   void say(Known& known);
 
   EventSink& events_;

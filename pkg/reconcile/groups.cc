@@ -76,8 +76,7 @@ Membership of_pod_group(const View& view, GroupRef group) {
   const api::PodGroup* object = view.pod_group(api, group.ns + "/" + group.name);
   if (object == nullptr) return waiting(std::move(group), name + " does not exist", false);
   if (object->metadata.deleting()) return waiting(std::move(group), name + " is being deleted", false);
-  if (const api::UnknownField* field =
-          object->unknown ? api::refusing_field(*object->unknown, view.ignored_fields()) : nullptr) {
+  if (const api::UnknownField* field = api::refusing_field(object->unknown, view.ignored_fields())) {
     Membership refused = waiting(std::move(group), name + ": " + api::why_refused(*field), false);
     refused.keeps = true;
     return refused;

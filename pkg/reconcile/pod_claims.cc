@@ -55,6 +55,12 @@ bool is_reserved_for(const api::ResourceClaim& claim, std::string_view pod_uid) 
   return false;
 }
 
+const api::UnknownField* field_that_keeps_out(const api::ResourceClaim& claim, std::string_view pod_uid,
+                                              const api::IgnoredFields& ignored) {
+  if (!claim.status.allocation || is_reserved_for(claim, pod_uid)) return nullptr;
+  return api::refusing_field(claim.status.allocation->unknown, ignored);
+}
+
 bool is_pod_reference(const api::ResourceClaimConsumerReference& consumer) {
   return consumer.api_group.empty() && consumer.resource == "pods";
 }

@@ -9,6 +9,7 @@
 
 #include "pkg/api/core.h"
 #include "pkg/api/resource.h"
+#include "pkg/api/unknown_fields.h"
 
 namespace dra::reconcile {
 
@@ -50,6 +51,10 @@ bool is_for_pod(const api::Pod& pod, const api::ResourceClaim& claim);
 bool is_made_for(const api::Pod& pod, const std::string& entry, const api::ResourceClaim& claim);
 // The claim's reservedFor names this uid.
 bool is_reserved_for(const api::ResourceClaim& claim, std::string_view pod_uid);
+// A field of its allocation that this build does not know may say that others cannot use the devices: so a pod for
+// which the claim is not reserved yet cannot. Null: there is none.
+const api::UnknownField* field_that_keeps_out(const api::ResourceClaim& claim, std::string_view pod_uid,
+                                              const api::IgnoredFields& ignored);
 // The consumer is a pod, not another kind.
 bool is_pod_reference(const api::ResourceClaimConsumerReference& consumer);
 api::ResourceClaimConsumerReference pod_reference(const api::Pod& pod);

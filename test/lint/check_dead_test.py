@@ -1,12 +1,9 @@
 #!/usr/bin/env python3
 """scripts/check-dead over a small tree: what nothing uses is named, and nothing else."""
-import pathlib
-import shutil
-import subprocess
-import tempfile
 import unittest
 
-SCRIPT = pathlib.Path(__file__).resolve().parent.parent.parent / "scripts" / "check-dead"
+from small_tree import run, small_tree
+
 SOURCE = """int used_far(int x) {
   return x;
 }
@@ -34,19 +31,12 @@ MADE(chair)
 
 class CheckDead(unittest.TestCase):
     def dead(self, header="", source=""):
-        with tempfile.TemporaryDirectory() as folder:
-            root = pathlib.Path(folder)
-            for name, text in {"pkg/one/one.h": HEADER + header, "pkg/one/one.cc": SOURCE + source, "pkg/two/two.cc": USER}.items():
-                (root / name).parent.mkdir(parents=True, exist_ok=True)
-                (root / name).write_text(text, encoding="utf-8")
-            (root / "scripts").mkdir()
-            shutil.copy(SCRIPT, root / "scripts")
-            subprocess.run(["git", "init", "-q", folder], check=True)
-            subprocess.run(["git", "-C", folder, "add", "."], check=True)
-            done = subprocess.run([root / "scripts/check-dead"], capture_output=True, text=True, check=False)
-            found = {line.split("nothing uses ")[1].split(":")[0] for line in done.stdout.splitlines() if "nothing uses " in line}
-            self.assertEqual(done.returncode, 1 if found else 0, done.stdout + done.stderr)
-            return found
+        files = {"pkg/one/one.h": HEADER + header, "pkg/one/one.cc": SOURCE + source, "pkg/two/two.cc": USER}
+        with small_tree(files, "scripts/check-dead") as root:
+            status, text = run(root / "scripts/check-dead")
+        found = {line.split("nothing uses ")[1].split(":")[0] for line in text.splitlines() if "nothing uses " in line}
+        self.assertEqual(status, 1 if found else 0, text)
+        return found
 
     def test_what_is_used_far_near_inline_or_by_a_macro_is_alive(self):
         self.assertEqual(self.dead("int make_chair();\n"), set())

@@ -1,12 +1,9 @@
 #!/usr/bin/env python3
 """scripts/check-docs over a small tree: no output if every name exists, and one complaint for each that does not."""
-import pathlib
-import subprocess
-import sys
-import tempfile
 import unittest
 
-SCRIPT = pathlib.Path(__file__).resolve().parent.parent.parent / "scripts" / "check-docs"
+from small_tree import ROOT, run, small_tree
+
 SOUND = {
     "README.md": "See [the design](docs/design/way.md), `pkg/a/a.h` and ../shared/conformance/x.json.\n",
     "pkg/a/a.h": "// A thing; b.h has the other one. https://example.com/pkg/none.md\nvoid go();\n",
@@ -19,16 +16,10 @@ DOCSTRING = "%sReads\n  docs/none.md\n%s\n" % (3 * '"', 3 * '"')
 
 class CheckDocs(unittest.TestCase):
     def run_over(self, changes):
-        with tempfile.TemporaryDirectory() as folder:
-            root = pathlib.Path(folder)
-            subprocess.run(["git", "init", "-q", folder], check=True)
-            for name, text in {**SOUND, **changes}.items():
-                (root / name).parent.mkdir(parents=True, exist_ok=True)
-                (root / name).write_text(text, encoding="utf-8")
-            done = subprocess.run([sys.executable, SCRIPT, folder], capture_output=True, text=True, check=False)
-            self.assertEqual(done.stderr, "")
-            self.assertEqual(done.returncode, 1 if done.stdout else 0)
-            return done.stdout
+        with small_tree({**SOUND, **changes}) as root:
+            status, text = run(ROOT / "scripts/check-docs", root)
+        self.assertEqual(status, 1 if text else 0)
+        return text
 
     def test_a_sound_tree_is_quiet(self):
         self.assertEqual(self.run_over({}), "")

@@ -1,13 +1,10 @@
 #!/usr/bin/env python3
 """scripts/check-headers over a small tree: few translation units, and a header that needs another's includes is found in any position."""
-import pathlib
 import re
-import shutil
-import subprocess
-import tempfile
 import unittest
 
-SCRIPT = pathlib.Path(__file__).resolve().parent.parent.parent / "scripts" / "check-headers"
+from small_tree import run, small_tree
+
 SOUND = {
     "pkg/low.h": "#pragma once\n#include <string>\nstruct Low { std::string name; };\n",
     "pkg/middle.h": '#pragma once\n#include <string>\n#include <vector>\n\n#include "pkg/low.h"\nstruct Middle { std::vector<Low> lows; };\n',
@@ -18,17 +15,8 @@ SOUND = {
 
 class CheckHeaders(unittest.TestCase):
     def run_over(self, changes, *arguments):
-        with tempfile.TemporaryDirectory() as folder:
-            root = pathlib.Path(folder)
-            for name, text in {**SOUND, **changes}.items():
-                (root / name).parent.mkdir(parents=True, exist_ok=True)
-                (root / name).write_text(text, encoding="utf-8")
-            (root / "scripts").mkdir()
-            shutil.copy(SCRIPT, root / "scripts")
-            subprocess.run(["git", "init", "-q", folder], check=True)
-            subprocess.run(["git", "-C", folder, "add", "."], check=True)
-            done = subprocess.run([root / "scripts/check-headers", *arguments], capture_output=True, text=True, check=False)
-            return done.returncode, done.stdout + done.stderr
+        with small_tree({**SOUND, **changes}, "scripts/check-headers") as root:
+            return run(root / "scripts/check-headers", *arguments)
 
     def test_a_sound_tree_passes_in_few_units(self):
         self.assertEqual(self.run_over({}), (0, "check-headers: 4 headers in 2 translation units are self-contained\n"))

@@ -1,12 +1,9 @@
 #!/usr/bin/env python3
 """scripts/check-layers over a small tree: each kind of violation is named, and rooms and cycles are counted."""
-import pathlib
-import shutil
-import subprocess
-import tempfile
 import unittest
 
-SCRIPT = pathlib.Path(__file__).resolve().parent.parent.parent / "scripts" / "check-layers"
+from small_tree import run, small_tree
+
 SOUND = {
     "pkg/low/CMakeLists.txt": "dra_package(low HOT)\n",
     "pkg/low/low.h": "#pragma once\n",
@@ -27,17 +24,8 @@ SOUND = {
 
 class CheckLayers(unittest.TestCase):
     def run_over(self, changes, *arguments):
-        with tempfile.TemporaryDirectory() as folder:
-            root = pathlib.Path(folder)
-            for name, text in {**SOUND, **changes}.items():
-                (root / name).parent.mkdir(parents=True, exist_ok=True)
-                (root / name).write_text(text, encoding="utf-8")
-            (root / "scripts").mkdir()
-            shutil.copy(SCRIPT, root / "scripts")
-            subprocess.run(["git", "init", "-q", folder], check=True)
-            subprocess.run(["git", "-C", folder, "add", "."], check=True)
-            done = subprocess.run([root / "scripts/check-layers", *arguments], capture_output=True, text=True, check=False)
-            return done.returncode, done.stdout + done.stderr
+        with small_tree({**SOUND, **changes}, "scripts/check-layers") as root:
+            return run(root / "scripts/check-layers", *arguments)
 
     def assert_found(self, changes, *words):
         status, text = self.run_over(changes)

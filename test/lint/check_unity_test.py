@@ -1,11 +1,10 @@
 #!/usr/bin/env python3
 """scripts/check-unity over a small tree: names that would clash in one batch are found, and no others."""
-import pathlib
-import subprocess
-import tempfile
+import re
 import unittest
 
-SCRIPT = pathlib.Path(__file__).resolve().parent.parent.parent / "scripts" / "check-unity"
+from small_tree import ROOT, run, small_tree
+
 
 
 def unnamed(text, space="dra"):
@@ -15,18 +14,11 @@ def unnamed(text, space="dra"):
 class CheckUnity(unittest.TestCase):
     def clashes(self, **files):
         """The number that check-unity prints for these files; "__" in a name stands for "/"."""
-        with tempfile.TemporaryDirectory() as folder:
-            root = pathlib.Path(folder)
-            for name, text in files.items():
-                path = root / (name.replace("__", "/") + ".cc")
-                path.parent.mkdir(parents=True, exist_ok=True)
-                path.write_text(text, encoding="utf-8")
-            subprocess.run(["git", "init", "-q", folder], check=True)
-            subprocess.run(["git", "-C", folder, "add", "."], check=True)
-            done = subprocess.run([SCRIPT], cwd=folder, capture_output=True, text=True, check=False)
-            count = int(done.stdout.split()[1])
-            self.assertEqual(done.returncode, 1 if count else 0)
-            return count
+        with small_tree({name.replace("__", "/") + ".cc": text for name, text in files.items()}) as root:
+            status, text = run(ROOT / "scripts/check-unity", cwd=root)
+        count = int(re.search(r"^check-unity: (\d+) clashes", text, re.MULTILINE).group(1))
+        self.assertEqual(status, 1 if count else 0)
+        return count
 
     def test_equal_functions_constants_and_types_clash(self):
         for text in ("int size_of(int x) {\n  return x;\n}", "constexpr int kMost = 3;", "struct Entry {\n  int x;\n};"):

@@ -1,12 +1,10 @@
 #!/usr/bin/env python3
 """scripts/unit over a small tree: which test programs the changed files need."""
-import pathlib
-import shutil
 import subprocess
-import tempfile
 import unittest
 
-SCRIPT = pathlib.Path(__file__).resolve().parent.parent.parent / "scripts" / "unit"
+from small_tree import run, small_tree
+
 TREE = {
     "pkg/low/CMakeLists.txt": "dra_package(low)\n",
     "pkg/low/low.h": "#pragma once\n",
@@ -26,22 +24,15 @@ TREE = {
 class Unit(unittest.TestCase):
     def needed(self, *changed):
         """The test programs that scripts/unit names once these files have one line more."""
-        with tempfile.TemporaryDirectory() as folder:
-            root = pathlib.Path(folder)
-            for name, text in TREE.items():
-                (root / name).parent.mkdir(parents=True, exist_ok=True)
-                (root / name).write_text(text, encoding="utf-8")
-            (root / "scripts").mkdir()
-            shutil.copy(SCRIPT, root / "scripts")
-            git = ["git", "-C", folder, "-c", "user.name=test", "-c", "user.email=test@example.com"]
-            subprocess.run(["git", "init", "-q", folder], check=True)
-            subprocess.run([*git, "add", "."], check=True)
+        with small_tree(TREE, "scripts/unit") as root:
+            git = ["git", "-C", root, "-c", "user.name=test", "-c", "user.email=test@example.com"]
             subprocess.run([*git, "commit", "-q", "-m", "a tree"], check=True)
             for name in changed:
                 with open(root / name, "a", encoding="utf-8") as file:
                     file.write("// more\n")
-            done = subprocess.run([root / "scripts/unit"], capture_output=True, text=True, check=True)
-            return {line.split("T=")[1].split()[0] for line in done.stdout.splitlines() if "T=" in line and "#" in line}
+            status, text = run(root / "scripts/unit")
+        self.assertEqual(status, 0, text)
+        return {line.split("T=")[1].split()[0] for line in text.splitlines() if "T=" in line and "#" in line}
 
     def test_a_source_file_needs_its_own_package(self):
         self.assertEqual(self.needed("pkg/low/low.cc"), {"low"})

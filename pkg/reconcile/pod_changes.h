@@ -1,0 +1,12 @@
+// What a change of a pod is about. Pure.
+#pragma once
+
+#include "pkg/api/core.h"
+
+namespace dra::reconcile {
+
+// Somebody wrote conditions, and nothing else changed. Who applied them is in managedFields, which does not count; nor
+// does the version.
+bool is_only_of_conditions(const api::Pod& before, const api::Pod& after);
+
+}  // namespace dra::reconcile
