@@ -10,7 +10,7 @@
 #include "pkg/api/topology_level.h"
 #include "pkg/base/strings.h"
 #include "pkg/gang/gang.h"
-#include "pkg/manager/reference.h"
+#include "pkg/manager/serve/reference.h"
 
 namespace dra::cmd {
 

@@ -9,7 +9,7 @@
 #include "client/election/lease_record.h"
 #include "pkg/log/log.h"
 #include "pkg/manager/manager.h"
-#include "pkg/manager/serving.h"
+#include "pkg/manager/serve/serving.h"
 
 namespace dra::cmd {
 

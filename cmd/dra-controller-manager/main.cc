@@ -17,10 +17,10 @@
 #include "pkg/base/random.h"
 #include "pkg/http/server.h"
 #include "pkg/log/log.h"
-#include "pkg/manager/endpoints.h"
-#include "pkg/manager/instruments.h"
 #include "pkg/manager/manager.h"
-#include "pkg/manager/serving.h"
+#include "pkg/manager/report/instruments.h"
+#include "pkg/manager/serve/endpoints.h"
+#include "pkg/manager/serve/serving.h"
 #include "pkg/metrics/metrics.h"
 #include "pkg/reactor/asio_reactor.h"
 

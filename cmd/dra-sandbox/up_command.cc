@@ -14,7 +14,7 @@
 #include "cmd/dra-sandbox/command.h"
 #include "pkg/log/log.h"
 #include "pkg/manager/manager.h"
-#include "pkg/manager/serving.h"
+#include "pkg/manager/serve/serving.h"
 #include "pkg/metrics/metrics.h"
 #include "pkg/reactor/asio_reactor.h"
 #include "pkg/sandbox/fleet.h"

@@ -1,5 +1,5 @@
 // What dra_pending_pods counts: the pod waits, for devices of a class, for a cause. The manager keeps the entry until
-// the pod no longer waits (pkg/manager/pending_pods.h).
+// the pod no longer waits (pkg/manager/report/pending_pods.h).
 #include "controllers/allocation/causes.h"
 #include "controllers/allocation/pod_reconcile.h"
 

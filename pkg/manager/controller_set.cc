@@ -4,7 +4,7 @@
 
 #include "controllers/all.h"
 #include "pkg/log/log.h"
-#include "pkg/manager/permissions.h"
+#include "pkg/manager/permit/permissions.h"
 
 namespace dra::manager {
 

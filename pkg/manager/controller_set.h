@@ -9,10 +9,10 @@
 #include <string_view>
 #include <vector>
 
-#include "pkg/manager/instruments.h"
-#include "pkg/manager/manager.h"
-#include "pkg/manager/preflight.h"
-#include "pkg/manager/runner.h"
+#include "pkg/manager/options.h"
+#include "pkg/manager/permit/preflight.h"
+#include "pkg/manager/report/instruments.h"
+#include "pkg/manager/run/runner.h"
 #include "pkg/reconcile/controller.h"
 
 namespace dra::manager {

@@ -10,10 +10,10 @@
 #include <sstream>
 
 #include "controllers/all.h"
-#include "pkg/manager/chart_roles.h"
 #include "pkg/manager/manager.h"
 #include "pkg/manager/node_tracker.h"
-#include "pkg/manager/permissions.h"
+#include "pkg/manager/permit/chart_roles.h"
+#include "pkg/manager/permit/permissions.h"
 
 namespace dra::manager::controllers_test {
 

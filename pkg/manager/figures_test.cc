@@ -1,12 +1,12 @@
 #include <gtest/gtest.h>
 
-#include "pkg/manager/device_gauges.h"
-#include "pkg/manager/exclusivity.h"
-#include "pkg/manager/instruments.h"
 #include "pkg/manager/manager.h"
-#include "pkg/manager/pending_pods.h"
-#include "pkg/manager/pinned_pods.h"
-#include "pkg/manager/stuck_claims.h"
+#include "pkg/manager/report/device_gauges.h"
+#include "pkg/manager/report/exclusivity.h"
+#include "pkg/manager/report/instruments.h"
+#include "pkg/manager/report/pending_pods.h"
+#include "pkg/manager/report/pinned_pods.h"
+#include "pkg/manager/report/stuck_claims.h"
 #include "pkg/reconcile/memory_view.h"
 #include "pkg/reconcile/pod_claims.h"
 #include "pkg/reconcile/proof.h"

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "pkg/base/strings.h"
-#include "pkg/manager/instruments.h"
-#include "pkg/manager/reference.h"
+#include "pkg/manager/report/instruments.h"
+#include "pkg/manager/serve/reference.h"
 #include "pkg/metrics/metrics.h"
 #include "pkg/reconcile/reasons_table.h"
 

@@ -13,7 +13,7 @@
 #include <memory>
 #include <vector>
 
-#include "pkg/manager/store_view.h"
+#include "pkg/manager/run/store_view.h"
 #include "pkg/reactor/reactor.h"
 
 namespace dra::allocator {

@@ -5,7 +5,7 @@
 
 #include "pkg/allocator/allocator.h"
 #include "pkg/inventory/inventory.h"
-#include "pkg/manager/manager.h"
+#include "pkg/manager/options.h"
 #include "pkg/reconcile/view.h"
 
 namespace dra::manager {

@@ -10,8 +10,8 @@
 #include <sstream>
 
 #include "controllers/all.h"
-#include "pkg/manager/chart_roles.h"
-#include "pkg/manager/permissions.h"
+#include "pkg/manager/permit/chart_roles.h"
+#include "pkg/manager/permit/permissions.h"
 #include "pkg/yaml/yaml.h"
 #include "test/integration/cluster.h"
 

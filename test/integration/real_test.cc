@@ -12,7 +12,7 @@
 #include "client/rest/status.h"
 #include "client/writer/writer.h"
 #include "pkg/api/decode_protobuf.h"
-#include "pkg/manager/discovery.h"
+#include "pkg/manager/watch/discovery.h"
 #include "pkg/reconcile/pod_claims.h"
 #include "pkg/reconcile/proof.h"
 #include "test/integration/cluster.h"
