@@ -12,8 +12,8 @@
 
 #include "pkg/base/random.h"
 #include "pkg/inventory/inventory.h"
-#include "pkg/reconcile/memory_view.h"
-#include "pkg/reconcile/slice_changes.h"
+#include "pkg/protocol/memory_view.h"
+#include "pkg/protocol/slice_changes.h"
 
 namespace {
 

@@ -5,14 +5,14 @@
 #include <set>
 
 #include "controllers/allocation/causes.h"
-#include "controllers/allocation/group_reconcile.h"
-#include "controllers/allocation/kept_members.h"
-#include "controllers/allocation/pinned.h"
-#include "controllers/allocation/pod_reconcile.h"
-#include "controllers/allocation/refused.h"
-#include "pkg/reconcile/pod_changes.h"
-#include "pkg/reconcile/pod_claims.h"
-#include "pkg/reconcile/proof.h"
+#include "controllers/allocation/group/group_reconcile.h"
+#include "controllers/allocation/kept/kept_members.h"
+#include "controllers/allocation/pod/pinned.h"
+#include "controllers/allocation/pod/pod_reconcile.h"
+#include "controllers/allocation/pod/refused.h"
+#include "pkg/protocol/pod_changes.h"
+#include "pkg/protocol/pod_claims.h"
+#include "pkg/protocol/proof.h"
 
 namespace dra::allocation {
 

@@ -9,58 +9,23 @@
 // searches. One thread owns the reconciler and all of these.
 #pragma once
 
-#include <algorithm>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "controllers/allocation/group_leaders.h"
-#include "controllers/allocation/kept_devices.h"
-#include "controllers/allocation/kept_nodes.h"
-#include "controllers/allocation/node_chooser.h"
-#include "controllers/allocation/recreations.h"
-#include "controllers/allocation/why_here.h"
+#include "controllers/allocation/kept/group_leaders.h"
+#include "controllers/allocation/kept/kept_devices.h"
+#include "controllers/allocation/kept/kept_nodes.h"
+#include "controllers/allocation/options.h"
+#include "controllers/allocation/pod/recreations.h"
+#include "controllers/allocation/pod/why_here.h"
 #include "pkg/allocator/allocator.h"
 #include "pkg/gang/gang.h"
 #include "pkg/inventory/inventory.h"
+#include "pkg/nodes/node_chooser.h"
 #include "pkg/reconcile/reconciler.h"
 
 namespace dra::allocation {
-
-inline constexpr std::string_view kAllocationGate = "dra-controller-manager/allocation";
-// The flag behind Options::recreate_pinned_pods, without dashes.
-inline constexpr std::string_view kRecreateFlag = "recreate-pinned-pods";
-
-enum class Mode {
-  kObserve,  // explain only: no writes
-  kGate,     // allocate for pods that carry our gate, when it is the last one left, then lift it
-  kBind,     // the same, and bind pods of our scheduler names
-};
-
-struct Options {
-  Mode mode = Mode::kGate;
-  // Bind mode: the values of spec.schedulerName whose pods are ours to bind.
-  std::vector<std::string> scheduler_names;
-  // Before an uninstall: makes no new allocations, and lifts each of our gates once our allocations for the pod are
-  // proven or withdrawn.
-  bool release_gates = false;
-  // This program makes the claims of template entries: they may be used before the pod's status names them.
-  bool own_claims = false;
-  // Evicts pods that kube-scheduler does not place on the
-  // node of their devices, in labelled namespaces (pinned.h).
-  bool recreate_pinned_pods = false;
-  // An incomplete group withdraws its unproven allocations after this time at the latest (group_reconcile.h).
-  Duration gang_hold_timeout = std::chrono::seconds(30);
-  // A group that has waited this long keeps the nodes it needs from pods of its priority and below (kept_nodes.h).
-  Duration gang_starvation_after = std::chrono::minutes(5);
-  // Labels of nodes, or attributes of devices, from wide domains to narrow ones (topology.h).
-  std::vector<std::string> topology_levels;
-  // A waiting pod is retried after this time even if nothing that it waits for has changed.
-  Duration retry_parked = std::chrono::minutes(5);
-};
-
-// The label values of dra_allocation_failures_total: allocator::cause_name's, and those of whole decisions.
-std::vector<std::string> failure_causes();
 
 class KeptMembers;
 

@@ -16,9 +16,9 @@
 #include "controllers/allocation/allocation.h"
 #include "controllers/allocation/protocol.h"
 #include "pkg/api/selectors.h"
-#include "pkg/reconcile/memory_view.h"
-#include "pkg/reconcile/pod_claims.h"
-#include "pkg/reconcile/proof.h"
+#include "pkg/protocol/memory_view.h"
+#include "pkg/protocol/pod_claims.h"
+#include "pkg/protocol/proof.h"
 #include "test/support/objects.h"
 
 namespace dra::allocation {

@@ -1,7 +1,7 @@
 #include <nlohmann/json.hpp>
 
 #include "controllers/allocation/allocation_fixture.h"
-#include "pkg/reconcile/writes.h"
+#include "pkg/protocol/writes.h"
 
 namespace dra::allocation {
 

@@ -1,15 +1,15 @@
 #include "controllers/allocation/protocol.h"
 
 #include "pkg/api/claim_bounds.h"
-#include "pkg/reconcile/extended_claim.h"
-#include "pkg/reconcile/group_claims.h"
+#include "pkg/protocol/extended_claim.h"
+#include "pkg/protocol/group_claims.h"
 
 #include <algorithm>
 #include <functional>
 
-#include "pkg/reconcile/pod_claims.h"
-#include "pkg/reconcile/proof.h"
-#include "pkg/reconcile/users.h"
+#include "pkg/protocol/pod_claims.h"
+#include "pkg/protocol/proof.h"
+#include "pkg/protocol/users.h"
 
 namespace dra::allocation {
 
@@ -260,7 +260,7 @@ std::string selected_nodes(const api::NodeSelector& selector) {
 
 }  // namespace
 
-// A pod that our gate holds, or that is ours to bind, leaves by P8 (`pkg/reconcile/leaving.h`); so what still pins one
+// A pod that our gate holds, or that is ours to bind, leaves by P8 (`pkg/protocol/leaving.h`); so what still pins one
 // is used by others, or not ours. What pins a pod that was ungated or bound is freed only when live GETs have shown
 // that its consumers are gone, by uid (P5): kubelet, which reads the claim once, may have prepared its devices.
 std::string why_pinned(const api::Pod& pod, const ClaimState& state) {

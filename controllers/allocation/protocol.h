@@ -6,10 +6,11 @@
 #include <string>
 #include <vector>
 
-#include "controllers/allocation/allocation.h"
+#include "controllers/allocation/options.h"
 #include "pkg/api/core.h"
 #include "pkg/api/resource.h"
-#include "pkg/reconcile/extended.h"
+#include "pkg/protocol/claim_state.h"
+#include "pkg/protocol/extended.h"
 #include "pkg/reconcile/view.h"
 
 namespace dra::allocation {
@@ -25,23 +26,6 @@ enum class Role {
 // True when the pod's spec.schedulerName is one of ours.
 bool is_ours_to_bind(const api::Pod& pod, const Options& options);
 Role role_of(const api::Pod& pod, const Options& options);
-
-// One claim of the pod, as the protocol sees it.
-struct ClaimState {
-  std::shared_ptr<const api::ResourceClaim> claim;
-  bool ours = false;       // we certainly wrote the allocation
-  bool unsure = false;     // nobody can tell who wrote it: proven like ours, never withdrawn
-  bool proven = false;     // bears the mark of this allocation, and the finalizer
-  bool reserved = false;   // for this pod (status.reservedFor)
-  bool listed = false;     // this pod is on the claim's list of users (pkg/reconcile/users.h)
-  bool left = false;       // this pod was, without a gate, and left (P8)
-  bool in_stream = false;  // the stream layer has exactly this version
-  bool reserved_in_stream = false;
-  bool allocated() const { return claim->status.allocation.has_value(); }
-  bool needs_proof() const { return (ours || unsure) && !proven; }
-  // May be used: proven, or not ours to prove (P6).
-  bool settled() const { return allocated() && !needs_proof(); }
-};
 
 // A claim made from a template that does not exist. A few seconds of that are ordinary.
 struct MissingClaim {
@@ -67,7 +51,7 @@ struct PodState {
   std::vector<ClaimState> abandoned;
   // The pod's status does not name all of its claims yet, so the pod must not be ungated or bound.
   bool unpublished = false;
-  // The claim made for the pod's extended resources (pkg/reconcile/extended_claim.h), if any: the last of `claims`.
+  // The claim made for the pod's extended resources (pkg/protocol/extended_claim.h), if any: the last of `claims`.
   std::shared_ptr<const api::ResourceClaim> extended;
 
   bool all_allocated() const;

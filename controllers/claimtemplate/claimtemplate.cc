@@ -5,10 +5,10 @@
 
 #include "pkg/api/claim_bounds.h"
 #include "pkg/base/timestamp.h"
-#include "pkg/reconcile/group_claims.h"
-#include "pkg/reconcile/groups.h"
-#include "pkg/reconcile/pod_claims.h"
-#include "pkg/reconcile/writes.h"
+#include "pkg/protocol/group_claims.h"
+#include "pkg/protocol/groups.h"
+#include "pkg/protocol/pod_claims.h"
+#include "pkg/protocol/writes.h"
 
 namespace dra::claimtemplate {
 

@@ -1,7 +1,7 @@
 // claimtemplate: pods and templates -> one claim for each template entry of a pod, and their names in the pod's status.
 //
 // A reconcile of a pod derives everything from the objects: which entries have a usable claim, which claim to adopt,
-// which to create, and the complete status.resourceClaimStatuses. Names are deterministic (pkg/reconcile/pod_claims.h),
+// which to create, and the complete status.resourceClaimStatuses. Names are deterministic (pkg/protocol/pod_claims.h),
 // so a second create gets AlreadyExists and two managers cannot make two claims for one entry. Stateless, hence safe
 // from any thread.
 //

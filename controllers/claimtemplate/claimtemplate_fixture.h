@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "controllers/claimtemplate/claimtemplate.h"
-#include "pkg/reconcile/memory_view.h"
-#include "pkg/reconcile/pod_claims.h"
+#include "pkg/protocol/memory_view.h"
+#include "pkg/protocol/pod_claims.h"
 #include "test/support/objects.h"
 
 namespace dra::claimtemplate {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <set>
 
-#include "pkg/reconcile/device_health.h"
-#include "pkg/reconcile/pod_claims.h"
-#include "pkg/reconcile/writes.h"
+#include "pkg/protocol/device_health.h"
+#include "pkg/protocol/pod_claims.h"
+#include "pkg/protocol/writes.h"
 
 namespace dra::lifecycle {
 

@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "controllers/lifecycle/lifecycle.h"
-#include "pkg/reconcile/device_health.h"
-#include "pkg/reconcile/memory_view.h"
+#include "pkg/protocol/device_health.h"
+#include "pkg/protocol/memory_view.h"
 #include "test/support/objects.h"
 
 namespace dra::lifecycle::health_test {

@@ -5,10 +5,10 @@
 
 #include "controllers/lifecycle/health.h"
 #include "pkg/api/pod_bounds.h"
-#include "pkg/reconcile/pod_claims.h"
-#include "pkg/reconcile/proof.h"
-#include "pkg/reconcile/users.h"
-#include "pkg/reconcile/writes.h"
+#include "pkg/protocol/pod_claims.h"
+#include "pkg/protocol/proof.h"
+#include "pkg/protocol/users.h"
+#include "pkg/protocol/writes.h"
 
 namespace dra::lifecycle {
 

@@ -8,8 +8,8 @@
 #pragma once
 
 #include "pkg/inventory/inventory.h"
+#include "pkg/protocol/slice_changes.h"
 #include "pkg/reconcile/reconciler.h"
-#include "pkg/reconcile/slice_changes.h"
 
 namespace dra::lifecycle {
 

@@ -5,9 +5,9 @@
 #include <nlohmann/json.hpp>
 
 #include "pkg/api/pod_bounds.h"
-#include "pkg/reconcile/memory_view.h"
-#include "pkg/reconcile/pod_claims.h"
-#include "pkg/reconcile/proof.h"
+#include "pkg/protocol/memory_view.h"
+#include "pkg/protocol/pod_claims.h"
+#include "pkg/protocol/proof.h"
 #include "test/support/objects.h"
 
 // The situations of kube-controller-manager's resourceclaim controller that concern reservations, deallocation and the

@@ -5,8 +5,8 @@
 #include "controllers/tainteviction/rules.h"
 #include "controllers/tainteviction/verdict.h"
 #include "pkg/base/timestamp.h"
-#include "pkg/reconcile/pod_claims.h"
-#include "pkg/reconcile/writes.h"
+#include "pkg/protocol/pod_claims.h"
+#include "pkg/protocol/writes.h"
 
 namespace dra::tainteviction {
 

@@ -10,8 +10,8 @@
 #include "controllers/tainteviction/reaches.h"
 #include "controllers/tainteviction/verdict.h"
 #include "pkg/inventory/inventory.h"
+#include "pkg/protocol/slice_changes.h"
 #include "pkg/reconcile/reconciler.h"
-#include "pkg/reconcile/slice_changes.h"
 
 namespace dra::tainteviction {
 

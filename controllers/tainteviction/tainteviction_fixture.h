@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "controllers/tainteviction/tainteviction.h"
-#include "pkg/reconcile/memory_view.h"
+#include "pkg/protocol/memory_view.h"
 #include "test/support/objects.h"
 
 namespace dra::tainteviction {

@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "controllers/tainteviction/tainteviction_fixture.h"
-#include "pkg/reconcile/pod_claims.h"
+#include "pkg/protocol/pod_claims.h"
 
 namespace dra::tainteviction::tainteviction_test {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "pkg/api/selectors.h"
-#include "pkg/reconcile/pod_claims.h"
+#include "pkg/protocol/pod_claims.h"
 
 namespace dra::tainteviction {
 

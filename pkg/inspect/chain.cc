@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "pkg/api/selectors.h"
-#include "pkg/reconcile/device_health.h"
-#include "pkg/reconcile/group_claims.h"
-#include "pkg/reconcile/groups.h"
-#include "pkg/reconcile/pod_claims.h"
+#include "pkg/protocol/device_health.h"
+#include "pkg/protocol/group_claims.h"
+#include "pkg/protocol/groups.h"
+#include "pkg/protocol/pod_claims.h"
 
 namespace dra::inspect {
 namespace {

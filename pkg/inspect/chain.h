@@ -54,7 +54,7 @@ struct Chain {
 Chain chain_of(const State& state, const api::Pod& pod);
 // For a claim alone: what is broken from its allocation on; `pod` null: for the pods it is reserved for.
 std::optional<BrokenLink> broken_claim(const State& state, const api::ResourceClaim& claim, const api::Pod* pod);
-// The pod's PodGroup has this entry, too: the claim is the group's (pkg/reconcile/group_claims.h).
+// The pod's PodGroup has this entry, too: the claim is the group's (pkg/protocol/group_claims.h).
 bool is_entry_of_group(const Objects& objects, const api::Pod& pod, const api::PodResourceClaim& entry);
 // Devices that are not published as they were do not disturb pods that run: the driver prepared them, and some drivers
 // withdraw devices in use.

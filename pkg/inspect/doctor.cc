@@ -9,8 +9,8 @@
 #include "pkg/inspect/explain.h"
 #include "pkg/inspect/shapes.h"
 #include "pkg/inspect/unknown.h"
-#include "pkg/reconcile/device_health.h"
-#include "pkg/reconcile/pod_claims.h"
+#include "pkg/protocol/device_health.h"
+#include "pkg/protocol/pod_claims.h"
 
 namespace dra::inspect {
 namespace {

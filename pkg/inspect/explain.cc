@@ -9,8 +9,8 @@
 #include "pkg/inspect/top.h"
 #include "pkg/inspect/unknown.h"
 #include "pkg/inspect/volumes.h"
-#include "pkg/reconcile/group_claims.h"
-#include "pkg/reconcile/pod_claims.h"
+#include "pkg/protocol/group_claims.h"
+#include "pkg/protocol/pod_claims.h"
 #include "pkg/verdict/nodes.h"
 
 namespace dra::inspect {

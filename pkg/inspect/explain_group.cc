@@ -4,7 +4,7 @@
 #include <set>
 
 #include "pkg/inspect/chain.h"
-#include "pkg/reconcile/group_claims.h"
+#include "pkg/protocol/group_claims.h"
 
 namespace dra::inspect {
 namespace {

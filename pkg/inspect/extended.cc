@@ -1,6 +1,6 @@
 #include "pkg/inspect/extended.h"
 
-#include "pkg/reconcile/extended_claim.h"
+#include "pkg/protocol/extended_claim.h"
 
 namespace dra::inspect {
 

@@ -1,5 +1,5 @@
 // Extended resources that a DeviceClass provides, as a question: the pod without them, and the claim that is created
-// for them if no device plugin offers them (pkg/reconcile/extended.h). Pure over a State.
+// for them if no device plugin offers them (pkg/protocol/extended.h). Pure over a State.
 #pragma once
 
 #include <optional>
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "pkg/inspect/state.h"
-#include "pkg/reconcile/extended.h"
+#include "pkg/protocol/extended.h"
 
 namespace dra::inspect {
 

@@ -8,7 +8,7 @@
 
 #include "pkg/inspect/groups.h"
 #include "pkg/inspect/volumes.h"
-#include "pkg/reconcile/groups.h"
+#include "pkg/protocol/groups.h"
 
 namespace dra::inspect {
 namespace {

@@ -8,7 +8,7 @@
 #include "pkg/gang/gang.h"
 #include "pkg/gang/influence.h"
 #include "pkg/inspect/extended.h"
-#include "pkg/reconcile/groups.h"
+#include "pkg/protocol/groups.h"
 
 namespace dra::inspect {
 namespace {

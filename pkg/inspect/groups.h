@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "pkg/inspect/state.h"
-#include "pkg/reconcile/groups.h"
-#include "pkg/reconcile/memory_view.h"
-#include "pkg/reconcile/topology.h"
+#include "pkg/protocol/groups.h"
+#include "pkg/protocol/memory_view.h"
+#include "pkg/protocol/topology.h"
 
 namespace dra::inspect {
 

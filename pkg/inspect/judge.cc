@@ -1,6 +1,6 @@
 #include "pkg/inspect/judge.h"
 
-#include "pkg/reconcile/avoided.h"
+#include "pkg/protocol/avoided.h"
 #include "pkg/verdict/would_fit.h"
 
 namespace dra::inspect {

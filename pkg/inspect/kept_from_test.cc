@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "pkg/inspect/explain.h"
-#include "pkg/reconcile/avoided.h"
+#include "pkg/protocol/avoided.h"
 #include "pkg/verdict/nodes.h"
 #include "test/support/objects.h"
 

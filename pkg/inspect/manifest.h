@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "pkg/inspect/objects.h"
-#include "pkg/reconcile/topology.h"
+#include "pkg/protocol/topology.h"
 
 namespace dra::inspect {
 

@@ -7,7 +7,7 @@
 #include "pkg/inspect/extended.h"
 #include "pkg/inspect/unknown.h"
 #include "pkg/inspect/volumes.h"
-#include "pkg/reconcile/pod_claims.h"
+#include "pkg/protocol/pod_claims.h"
 #include "pkg/verdict/verdict.h"
 
 namespace dra::inspect {

@@ -1,6 +1,6 @@
 #include "pkg/inspect/unknown.h"
 
-#include "pkg/reconcile/pod_claims.h"
+#include "pkg/protocol/pod_claims.h"
 
 namespace dra::inspect {
 namespace {

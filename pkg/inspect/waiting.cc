@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "pkg/inspect/groups.h"
-#include "pkg/reconcile/groups.h"
-#include "pkg/reconcile/memory_view.h"
+#include "pkg/protocol/groups.h"
+#include "pkg/protocol/memory_view.h"
 
 namespace dra::inspect {
 namespace {

@@ -8,7 +8,7 @@
 #include "pkg/inspect/volumes.h"
 #include "pkg/inspect/waiting.h"
 #include "pkg/placement/storage_facts.h"
-#include "pkg/reconcile/pod_claims.h"
+#include "pkg/protocol/pod_claims.h"
 
 namespace dra::inspect {
 namespace {

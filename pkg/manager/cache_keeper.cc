@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "pkg/allocator/allocator.h"
-#include "pkg/manager/node_tracker.h"
+#include "pkg/nodes/node_tracker.h"
 
 namespace dra::manager {
 

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "pkg/allocator/allocator.h"
-#include "pkg/manager/node_tracker.h"
+#include "pkg/nodes/node_tracker.h"
 #include "pkg/reactor/sim_reactor.h"
 
 namespace dra::manager {

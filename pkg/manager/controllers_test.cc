@@ -11,9 +11,9 @@
 
 #include "controllers/all.h"
 #include "pkg/manager/manager.h"
-#include "pkg/manager/node_tracker.h"
 #include "pkg/manager/permit/chart_roles.h"
 #include "pkg/manager/permit/permissions.h"
+#include "pkg/nodes/node_tracker.h"
 
 namespace dra::manager::controllers_test {
 

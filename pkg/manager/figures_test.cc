@@ -7,9 +7,9 @@
 #include "pkg/manager/report/pending_pods.h"
 #include "pkg/manager/report/pinned_pods.h"
 #include "pkg/manager/report/stuck_claims.h"
-#include "pkg/reconcile/memory_view.h"
-#include "pkg/reconcile/pod_claims.h"
-#include "pkg/reconcile/proof.h"
+#include "pkg/protocol/memory_view.h"
+#include "pkg/protocol/pod_claims.h"
+#include "pkg/protocol/proof.h"
 
 // Figures computed at each scrape: devices by state, and stuck claims.
 namespace dra::manager::figures_test {

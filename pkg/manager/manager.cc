@@ -10,7 +10,6 @@
 #include "pkg/manager/cache_keeper.h"
 #include "pkg/manager/controller_set.h"
 #include "pkg/manager/mix_seed.h"
-#include "pkg/manager/node_tracker.h"
 #include "pkg/manager/permit/component_probe.h"
 #include "pkg/manager/permit/own_mode.h"
 #include "pkg/manager/permit/permissions.h"
@@ -36,6 +35,7 @@
 #include "pkg/manager/watch/served_apis.h"
 #include "pkg/manager/watch/store_handlers.h"
 #include "pkg/manager/watch/watches.h"
+#include "pkg/nodes/node_tracker.h"
 
 namespace dra::manager {
 

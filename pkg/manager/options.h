@@ -12,7 +12,7 @@
 
 #include "client/transport/paced.h"
 #include "controllers/all.h"
-#include "controllers/allocation/allocation.h"
+#include "controllers/allocation/options.h"
 #include "pkg/allocator/allocator.h"
 #include "pkg/base/clock.h"
 #include "pkg/inventory/features.h"

@@ -6,7 +6,7 @@
 #include "client/rest/resource_path.h"
 #include "pkg/api/encode.h"
 #include "pkg/placement/storage_facts.h"
-#include "pkg/reconcile/pod_claims.h"
+#include "pkg/protocol/pod_claims.h"
 
 namespace dra::standin {
 namespace {

@@ -29,7 +29,7 @@
 #include "pkg/api/core.h"
 #include "pkg/api/resource.h"
 #include "pkg/inventory/inventory.h"
-#include "pkg/manager/node_tracker.h"
+#include "pkg/nodes/node_tracker.h"
 #include "pkg/standin/call_chain.h"
 #include "pkg/standin/key_worker.h"
 #include "pkg/standin/scheduler.h"

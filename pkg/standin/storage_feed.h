@@ -9,7 +9,7 @@
 
 #include "client/informer/informer.h"
 #include "pkg/api/storage.h"
-#include "pkg/manager/node_tracker.h"
+#include "pkg/nodes/node_tracker.h"
 
 namespace dra::standin {
 

@@ -273,7 +273,7 @@ def bindings_and_volumes(t, ours):
     ref = {"apiVersion": "v1", "kind": "PersistentVolumeClaim", "namespace": "default", "name": "data", "uid": made["metadata"]["uid"],
            "resourceVersion": made["metadata"]["resourceVersion"]}
     mark = {"dra-controller-manager/volume-binding": "n0 2026-01-01T00:00:00Z"}
-    # What the product writes (controllers/allocation/bind_volumes.cc).
+    # What the product writes (controllers/allocation/bind/bind_volumes.cc).
     t.allowed(ours, "PATCH", claims + "/data", {"metadata": {"annotations": {"volume.kubernetes.io/selected-node": "n0", **mark}}}, MERGE)
     t.allowed(ours, "PATCH", claims + "/data", {"metadata": {"annotations": {"dra-controller-manager/volume-binding": None}}}, MERGE)
     t.allowed(ours, "PATCH", volumes + "/v",

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "pkg/reconcile/groups.h"
-#include "pkg/reconcile/leaving.h"
-#include "pkg/reconcile/pod_claims.h"
-#include "pkg/reconcile/proof.h"
-#include "pkg/reconcile/users.h"
-#include "pkg/reconcile/writes.h"
+#include "pkg/protocol/groups.h"
+#include "pkg/protocol/leaving.h"
+#include "pkg/protocol/pod_claims.h"
+#include "pkg/protocol/proof.h"
+#include "pkg/protocol/users.h"
+#include "pkg/protocol/writes.h"
 #include "test/integration/arbitration_writer.h"
 #include "test/support/objects.h"
 

@@ -79,7 +79,7 @@ struct ArbitrationOptions {
   bool bind = false;
   bool foreign_binder = false;
   Without without = Without::kNothing;
-  // A rolling update: half of the marks are in the first form (pkg/reconcile/proof.h).
+  // A rolling update: half of the marks are in the first form (pkg/protocol/proof.h).
   bool both_forms = false;
 };
 

@@ -3,8 +3,8 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "pkg/reconcile/leaving.h"
-#include "pkg/reconcile/users.h"
+#include "pkg/protocol/leaving.h"
+#include "pkg/protocol/users.h"
 
 namespace dra::integration {
 namespace {

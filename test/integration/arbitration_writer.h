@@ -13,12 +13,12 @@
 #include "controllers/lifecycle/lifecycle.h"
 #include "pkg/allocator/allocator.h"
 #include "pkg/inventory/inventory.h"
-#include "pkg/manager/node_tracker.h"
 #include "pkg/manager/run/assumptions.h"
 #include "pkg/manager/run/memory.h"
 #include "pkg/manager/run/runner.h"
 #include "pkg/manager/run/sinks.h"
 #include "pkg/manager/run/store_view.h"
+#include "pkg/nodes/node_tracker.h"
 #include "test/integration/arbitration_model.h"
 
 namespace dra::integration {

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "pkg/api/encode.h"
-#include "pkg/reconcile/pod_claims.h"
+#include "pkg/protocol/pod_claims.h"
 #include "test/integration/api.h"
 
 namespace dra::integration {

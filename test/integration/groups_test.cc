@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "pkg/base/timestamp.h"
-#include "pkg/reconcile/pod_claims.h"
-#include "pkg/reconcile/proof.h"
+#include "pkg/protocol/pod_claims.h"
+#include "pkg/protocol/proof.h"
 #include "test/integration/cluster.h"
 #include "test/integration/groups.h"
 

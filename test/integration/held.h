@@ -4,8 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "pkg/reconcile/pod_claims.h"
-#include "pkg/reconcile/proof.h"
+#include "pkg/protocol/pod_claims.h"
+#include "pkg/protocol/proof.h"
 #include "test/integration/groups.h"
 #include "test/integration/node_changes.h"
 #include "test/integration/world.h"

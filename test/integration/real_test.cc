@@ -13,8 +13,8 @@
 #include "client/writer/writer.h"
 #include "pkg/api/decode_protobuf.h"
 #include "pkg/manager/watch/discovery.h"
-#include "pkg/reconcile/pod_claims.h"
-#include "pkg/reconcile/proof.h"
+#include "pkg/protocol/pod_claims.h"
+#include "pkg/protocol/proof.h"
 #include "test/integration/cluster.h"
 #include "test/integration/real_control_plane.h"
 

@@ -1,8 +1,8 @@
 #include <nlohmann/json.hpp>
 
-#include "pkg/reconcile/leaving.h"
-#include "pkg/reconcile/pod_claims.h"
-#include "pkg/reconcile/proof.h"
+#include "pkg/protocol/leaving.h"
+#include "pkg/protocol/pod_claims.h"
+#include "pkg/protocol/proof.h"
 #include "test/integration/feature_scenarios.h"
 #include "test/integration/groups.h"
 #include "test/integration/scenario.h"

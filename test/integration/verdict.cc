@@ -5,8 +5,8 @@
 
 #include "pkg/api/decode.h"
 #include "pkg/inventory/inventory.h"
-#include "pkg/reconcile/pod_claims.h"
-#include "pkg/reconcile/proof.h"
+#include "pkg/protocol/pod_claims.h"
+#include "pkg/protocol/proof.h"
 
 namespace dra::integration {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "pkg/reconcile/pod_claims.h"
+#include "pkg/protocol/pod_claims.h"
 
 namespace dra::manager {
 

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "pkg/reconcile/memory_view.h"
+#include "pkg/protocol/memory_view.h"
 
 namespace dra::manager::own_mode_test {
 

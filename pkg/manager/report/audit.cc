@@ -5,9 +5,9 @@
 #include <set>
 
 #include "pkg/log/log.h"
-#include "pkg/reconcile/pod_claims.h"
-#include "pkg/reconcile/proof.h"
-#include "pkg/reconcile/writes.h"
+#include "pkg/protocol/pod_claims.h"
+#include "pkg/protocol/proof.h"
+#include "pkg/protocol/writes.h"
 
 namespace dra::manager {
 

@@ -5,9 +5,9 @@
 #include <set>
 
 #include "client/informer/object_store.h"
+#include "pkg/protocol/pod_claims.h"
+#include "pkg/protocol/proof.h"
 #include "pkg/reactor/sim_reactor.h"
-#include "pkg/reconcile/pod_claims.h"
-#include "pkg/reconcile/proof.h"
 
 // The audit finds double allocations and drift within its period, reports them once, and changes nothing.
 namespace dra::manager::audit_test {

@@ -2,7 +2,7 @@
 
 #include <set>
 
-#include "pkg/reconcile/pod_claims.h"
+#include "pkg/protocol/pod_claims.h"
 
 namespace dra::manager {
 

@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "controllers/allocation/allocation.h"
-#include "controllers/allocation/refused.h"
+#include "controllers/allocation/pod/refused.h"
 #include "pkg/log/log.h"
 #include "pkg/manager/report/stuck_claims.h"
-#include "pkg/reconcile/device_health.h"
+#include "pkg/protocol/device_health.h"
 
 namespace dra::manager {
 

@@ -2,8 +2,8 @@
 
 #include <optional>
 
-#include "pkg/reconcile/pod_claims.h"
-#include "pkg/reconcile/proof.h"
+#include "pkg/protocol/pod_claims.h"
+#include "pkg/protocol/proof.h"
 
 namespace dra::manager {
 

@@ -1,6 +1,6 @@
 #include "pkg/manager/report/unknown_objects.h"
 
-#include "pkg/reconcile/writes.h"
+#include "pkg/protocol/writes.h"
 
 namespace dra::manager {
 

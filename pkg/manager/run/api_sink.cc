@@ -4,7 +4,7 @@
 
 #include "pkg/base/check.h"
 #include "pkg/log/log.h"
-#include "pkg/reconcile/pod_claims.h"
+#include "pkg/protocol/pod_claims.h"
 
 namespace dra::manager {
 

@@ -10,9 +10,9 @@
 #include <unordered_map>
 
 #include "pkg/inventory/inventory.h"
-#include "pkg/manager/node_tracker.h"
 #include "pkg/manager/run/sinks.h"
 #include "pkg/manager/run/store_view.h"
+#include "pkg/nodes/node_tracker.h"
 
 namespace dra::manager {
 

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "client/informer/object_store.h"
-#include "pkg/reconcile/writes.h"
+#include "pkg/protocol/writes.h"
 
 namespace dra::manager::assumptions_test {
 

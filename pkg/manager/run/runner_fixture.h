@@ -8,8 +8,8 @@
 
 #include "client/informer/object_store.h"
 #include "pkg/manager/run/runner.h"
+#include "pkg/protocol/writes.h"
 #include "pkg/reactor/sim_reactor.h"
-#include "pkg/reconcile/writes.h"
 
 namespace dra::manager::runner_test {
 

@@ -2,8 +2,8 @@
 // the pace of what is tried again stays what it is.
 #include "pkg/log/log.h"
 #include "pkg/manager/run/runner_reconcile.h"
-#include "pkg/reconcile/pod_changes.h"
-#include "pkg/reconcile/writes.h"
+#include "pkg/protocol/pod_changes.h"
+#include "pkg/protocol/writes.h"
 
 namespace dra::manager {
 

@@ -11,7 +11,7 @@
 #include "pkg/base/check.h"
 #include "pkg/base/utf8.h"
 #include "pkg/log/log.h"
-#include "pkg/reconcile/writes.h"
+#include "pkg/protocol/writes.h"
 
 namespace dra::manager {
 

@@ -1,7 +1,7 @@
 #include "pkg/manager/run/store_view.h"
 
-#include "pkg/reconcile/groups.h"
-#include "pkg/reconcile/pod_claims.h"
+#include "pkg/protocol/groups.h"
+#include "pkg/protocol/pod_claims.h"
 
 namespace dra::manager {
 

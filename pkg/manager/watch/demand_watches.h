@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "client/informer/informer.h"
-#include "pkg/manager/node_tracker.h"
 #include "pkg/manager/permit/preflight.h"
+#include "pkg/nodes/node_tracker.h"
 
 namespace dra::manager {
 

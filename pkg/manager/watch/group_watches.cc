@@ -5,7 +5,7 @@
 
 #include "client/rest/discovery.h"
 #include "pkg/manager/permit/permissions.h"
-#include "pkg/reconcile/groups.h"
+#include "pkg/protocol/groups.h"
 
 namespace dra::manager {
 

@@ -1,6 +1,5 @@
 #include "pkg/manager/watch/store_handlers.h"
 
-#include "pkg/manager/node_tracker.h"
 #include "pkg/manager/report/audit.h"
 #include "pkg/manager/report/exclusivity.h"
 #include "pkg/manager/report/instruments.h"
@@ -12,6 +11,7 @@
 #include "pkg/manager/run/runner.h"
 #include "pkg/manager/watch/group_watches.h"
 #include "pkg/manager/watch/watches.h"
+#include "pkg/nodes/node_tracker.h"
 
 namespace dra::manager {
 

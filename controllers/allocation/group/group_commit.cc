@@ -1,0 +1,158 @@
+// P2 to P4 for the members of a group: proven from one view, marked together, ungated or bound back to back.
+#include <algorithm>
+#include <utility>
+
+#include "controllers/allocation/group/group_reconcile.h"
+#include "pkg/protocol/writes.h"
+
+namespace dra::allocation {
+
+using namespace reconcile;
+
+namespace {
+
+bool lets_go(const Effect& effect) {
+  const Write* write = std::get_if<Write>(&effect);
+  return write != nullptr && (write->purpose == "lift-gate" || write->purpose == "bind");
+}
+
+bool lets_go(const Outcome& outcome) {
+  return std::any_of(outcome.effects.begin(), outcome.effects.end(),
+                     [](const Effect& effect) { return lets_go(effect); });
+}
+
+bool withdraws(const Outcome& outcome) {
+  return std::any_of(outcome.effects.begin(), outcome.effects.end(), [](const Effect& effect) {
+    const Write* write = std::get_if<Write>(&effect);
+    return write != nullptr && write->purpose == "withdraw";
+  });
+}
+
+}  // namespace
+
+void GroupReconcile::commit() {
+  for (const Member& member : pods_) {
+    if (!member.held) continue;
+    for (const ClaimState& claim : member.steps->state_.claims)
+      if (claim.needs_proof() && !claim.in_stream) return pause();  // the stream brings the group back
+  }
+  if (const Conflicts found = conflicts(); !found.empty()) return withdraw_for(found);
+  if (leave_other_domains()) return;
+  bool prepared = true;
+  for (Member& member : pods_) {
+    PodReconcile& steps = *member.steps;
+    // kube-scheduler finds the node of a gated pod without claims.
+    if (!member.placed || (steps.role_ == Role::kGated && steps.state_.claims.empty())) continue;
+    const NodeChoice choice = steps.candidate_nodes();
+    if (steps.waits_for_watch(choice)) return;
+    if (choice.nodes.empty()) return withdraw() ? void() : steps.no_node(choice);
+    prepared = steps.prepared(choice) && prepared;
+    if (withdraws(steps.outcome_)) return void(withdraw());
+  }
+  if (!prepared) return;
+  size_t marked = 0;
+  for (Member& member : pods_) {
+    if (!member.held) continue;
+    const size_t before = member.steps->outcome_.effects.size();
+    member.steps->add_marks();
+    if (member.steps->outcome_.effects.size() > before && ++marked == kLetGoAtOnce) break;
+  }
+  // Nothing needs a mark: there are no claims, or only shared ones that others have proven.
+  if (marked == 0) go();
+}
+
+void GroupReconcile::forward() {
+  bool waits = false;
+  size_t marked = 0;
+  for (Member& member : pods_) {
+    PodReconcile& steps = *member.steps;
+    if (!member.held || member.settled) continue;
+    // Wait while every other holder in the conflict will give way. Only proven or foreign holders take the place of a
+    // member that was not marked with the others.
+    if (const Conflicts found = steps.conflicts_of_allocated();
+        !found.empty() && !timed_out() &&
+        std::none_of(found.begin(), found.end(), [&](const auto& one) { return steps.stays(one); }))
+      steps.outcome_.requeue_in(std::chrono::seconds(1));
+    else
+      steps.prove();
+    waits = true;  // for the answers, the stream, or what the proof waits for
+    if (steps.outcome_.has_writes() && ++marked == kLetGoAtOnce) break;
+  }
+  if (waits) return;
+  const size_t settled = count(&Member::settled);
+  if (settled >= members_.min_count) return lacks_homes() ? decide(members_.min_count) : go();
+  const size_t missing = members_.min_count - settled;
+  if (count(&Member::ready) - settled < missing) return stuck();
+  decide(static_cast<uint32_t>(missing));
+}
+
+void GroupReconcile::go() {
+  if (leave_other_domains()) return;
+  find_homes({});
+  // One question for all of so many; if something is found, each member is asked for its part.
+  const bool without_conflict = conflicts().empty();
+  size_t lifting = 0, written = 0;
+  bool roams = false, progress = false;
+  for (Member& member : pods_) {
+    PodReconcile& steps = *member.steps;
+    if (!member.settled) continue;
+    // Until the stream shows one of them bound, the next one may get the same node.
+    const bool waits_for_roamer = steps.role_ == Role::kToBind && !member.pinned && std::exchange(roams, true);
+    if (waits_for_roamer || steps.is_being_bound()) {
+      ++lifting;
+      continue;
+    }
+    const std::optional<NodeChoice> choice = steps.ready_to_go(without_conflict);
+    if (!choice) {
+      progress = progress || steps.outcome_.has_writes() || steps.outcome_.has_live_gets();
+      continue;
+    }
+    ++lifting;
+    // A pod that is ungated without claims does not show that the group is launched: it goes with those that do.
+    const size_t most = steps.role_ == Role::kToBind ? kBoundAtOnce : kLetGoAtOnce;
+    if (steps.state_.claims.empty() || written++ < most) steps.lift_gate(*choice);
+  }
+  if (lifting >= members_.min_count) return;
+  for (Member& member : pods_) {
+    Outcome& outcome = member.steps->outcome_;
+    if (!lets_go(outcome)) continue;
+    std::erase_if(outcome.effects, [](const Effect& effect) { return lets_go(effect); });
+    outcome.min_interval.reset();
+  }
+  if (!committed_) return;
+  const Duration left = patience() - held_for(true);
+  if (!progress && left <= Duration::zero() && has_homeless() && leave_all()) return;
+  first_->outcome_.requeue_in(std::max<Duration>(left, std::chrono::seconds(1)));
+}
+
+void GroupReconcile::stuck() {
+  const Duration left = patience() - held_for(true);
+  if (left > Duration::zero()) {
+    say("a member lost its place after the group was committed; another is looked for");
+    return void(first_->outcome_.requeue_in(left));
+  }
+  if (!leave_all()) go();
+  first_->outcome_.requeue_in(members_.hold_timeout);
+}
+
+// A node that fails often comes back within seconds, and nobody else waits for long meanwhile.
+Duration GroupReconcile::patience() const {
+  return std::min<Duration>(members_.hold_timeout, std::chrono::seconds(5));
+}
+
+bool GroupReconcile::leave_all() {
+  bool any = false;
+  for (Member& member : pods_) any = member.steps->withdraw_all() || any;
+  return any;
+}
+
+bool GroupReconcile::has_homeless() {
+  return std::any_of(pods_.begin(), pods_.end(), [](const Member& member) {
+    PodReconcile& steps = *member.steps;
+    if (!member.settled || (steps.role_ == Role::kGated && steps.state_.claims.empty())) return false;
+    const NodeChoice choice = steps.candidate_nodes();
+    return choice.nodes.empty() && !choice.watch_lags;
+  });
+}
+
+}  // namespace dra::allocation

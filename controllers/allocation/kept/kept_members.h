@@ -1,0 +1,78 @@
+// KeptMembers: what a reconcile derived about the members of a group that is reconciled again soon: its search goes on
+// in the next slice, or its members are written a few at a time.
+//
+//   std::shared_ptr<MemberSteps> known = kept.take(view, tools, membership);   // null: derive them
+//   ...
+//   kept.keep(view, std::move(known));
+//
+// Deriving the states of 1,000 pods takes as long as most of a slice. A state is used again while nothing it was
+// derived from has changed; the others are derived again, so that all equal what deriving would give. Right only if it
+// is notified of every change of a pod, a claim (in the stream too) and a DeviceClass. Bounded: kMost groups. Not
+// thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "controllers/allocation/group/group_members.h"
+#include "controllers/allocation/pod/pod_reconcile.h"
+#include "pkg/gang/gang.h"
+
+namespace dra::allocation {
+
+// What the states of a group's members were derived from. Members by their index.
+struct Sources {
+  // False: it may concern a pod that does not wait, on which depends whether the group is launched.
+  bool note_change(const api::ResourceClaim& claim);
+
+  std::vector<std::shared_ptr<const api::Pod>> pods;              // all of the group: the members keep pointers to them
+  std::unordered_map<std::string_view, uint32_t> waiting;         // by uid
+  std::unordered_map<std::string, std::vector<uint32_t>> claims;  // keys that they name, existing or not
+  std::unordered_set<std::string_view> other_uids;                // of the pods that do not wait
+  std::unordered_set<std::string> other_claims;                   // that those name
+  std::set<uint32_t> changed;                                     // members whose sources changed
+};
+
+struct MemberSteps {
+  MemberSteps(const reconcile::View& view, const Tools& tools, reconcile::Membership of, GroupMembers all);
+  void derive_changed(const reconcile::View& view, const Tools& tools);
+
+  const reconcile::Membership membership;
+  const GroupMembers members;
+  std::vector<std::unique_ptr<PodReconcile>> steps;  // of members.waiting, in its order
+  // What the search was last asked about which of `steps`, and NodeChooser::shapes_version() then.
+  std::vector<size_t> asked;
+  std::vector<gang::Member> questions;
+  uint64_t shapes_version = 0;
+  Sources sources;  // empty until they are kept
+};
+
+class KeptMembers {
+ public:
+  static constexpr size_t kMost = 4;
+
+  std::shared_ptr<MemberSteps> take(const reconcile::View& view, const Tools& tools,
+                                    const reconcile::Membership& membership);
+  // Only of a view that has watched_pod().
+  void keep(const reconcile::View& view, std::shared_ptr<MemberSteps> made);
+  void pod_changed(const api::Pod& pod);  // before or after the change
+  void claim_changed(const api::ResourceClaim* before, const api::ResourceClaim* after);
+  void forget_all() { kept_.clear(); }
+
+ private:
+  struct Kept {
+    const reconcile::View* view;
+    uint64_t rewinds;  // of the view
+    std::shared_ptr<MemberSteps> made;
+  };
+  std::deque<Kept> kept_;  // the oldest first
+};
+
+}  // namespace dra::allocation

@@ -1,0 +1,53 @@
+#include "pkg/protocol/avoided.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "pkg/base/strings.h"
+
+namespace dra::reconcile {
+
+std::vector<AvoidedDevice> avoided_devices(const api::Pod& pod, Timestamp now) {
+  std::vector<AvoidedDevice> avoided;
+  const auto annotation = pod.metadata.annotations.find(kAvoidedDevices);
+  if (annotation == pod.metadata.annotations.end()) return avoided;
+  for (const std::string& entry : split(annotation->second, ' ')) {
+    const size_t first = entry.find('/'), last = entry.rfind('/'), equal = entry.rfind('=');
+    if (first == std::string::npos || first == last || equal == std::string::npos || equal < last) continue;
+    int64_t seconds = 0;
+    const char* end = entry.data() + entry.size();
+    if (std::from_chars(entry.data() + equal + 1, end, seconds).ptr != end) continue;
+    const Timestamp until = Timestamp::at(seconds);
+    if (until > now + kAvoidDevice || until <= now || avoided.size() >= kMaxAvoided) continue;
+    avoided.push_back(
+        {{entry.substr(0, first), entry.substr(first + 1, last - first - 1), entry.substr(last + 1, equal - last - 1)},
+         until});
+  }
+  return avoided;
+}
+
+std::string avoided_text(std::vector<AvoidedDevice> avoided) {
+  std::stable_sort(avoided.begin(), avoided.end(), [](const auto& a, const auto& b) { return a.until > b.until; });
+  if (avoided.size() > kMaxAvoided) avoided.resize(kMaxAvoided);
+  std::string text;
+  for (const AvoidedDevice& one : avoided)
+    text += (text.empty() ? "" : " ") + one.name.text() + "=" + std::to_string(one.until.seconds());
+  return text;
+}
+
+DevicesHeldBack::DevicesHeldBack(inventory::Inventory& inventory, const std::vector<AvoidedDevice>& avoided)
+    : inventory_(inventory), any_(!avoided.empty()) {
+  if (!any_) return;
+  api::AllocationResult held;
+  for (const AvoidedDevice& one : avoided) {
+    api::DeviceRequestAllocationResult& result = held.results.emplace_back();
+    result.driver = one.name.driver, result.pool = one.name.pool, result.device = one.name.device;
+  }
+  inventory_.assume(kHeldBack, held);
+}
+
+DevicesHeldBack::~DevicesHeldBack() {
+  if (any_) inventory_.forget(kHeldBack);
+}
+
+}  // namespace dra::reconcile

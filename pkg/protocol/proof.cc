@@ -1,0 +1,156 @@
+#include "pkg/protocol/proof.h"
+
+#include <openssl/evp.h>
+
+#include <cstdint>
+#include <cstdio>
+#include <utility>
+
+#include "pkg/base/check.h"
+
+namespace dra::reconcile {
+
+namespace {
+
+constexpr size_t kFirstFormDigits = 16;
+
+// The bytes over which a mark's hash is computed.
+class Bytes {
+ public:
+  // Length first, so that adjacent texts cannot be split differently.
+  void feed(std::string_view text) {
+    feed(static_cast<uint64_t>(text.size()));
+    bytes_ += text;
+  }
+  void feed(uint64_t number) {
+    char bytes[8];
+    for (int i = 0; i < 8; ++i) bytes[i] = static_cast<char>(number >> (8 * i));
+    bytes_.append(bytes, sizeof bytes);
+  }
+  void feed(const std::vector<api::NodeSelectorRequirement>& requirements) {
+    feed(static_cast<uint64_t>(requirements.size()));
+    for (const api::NodeSelectorRequirement& requirement : requirements) {
+      feed(requirement.key);
+      feed(requirement.op);
+      feed(static_cast<uint64_t>(requirement.values.size()));
+      for (const std::string& value : requirement.values) feed(value);
+    }
+  }
+  const std::string& all() const { return bytes_; }
+
+ private:
+  std::string bytes_;
+};
+
+// What decides which devices are held and where the pod is pinned: the rest of an allocation follows from it.
+void feed(Bytes& bytes, const api::AllocationResult& allocation) {
+  bytes.feed(static_cast<uint64_t>(allocation.results.size()));
+  for (const api::DeviceRequestAllocationResult& result : allocation.results) {
+    bytes.feed(result.request);
+    bytes.feed(result.driver);
+    bytes.feed(result.pool);
+    bytes.feed(result.device);
+    bytes.feed(static_cast<uint64_t>(result.admin_access));
+    bytes.feed(result.share_id.value_or(""));
+    bytes.feed(static_cast<uint64_t>(result.consumed_capacity.size()));
+    for (const auto& [name, quantity] : result.consumed_capacity) {
+      bytes.feed(name);
+      bytes.feed(quantity);
+    }
+  }
+  bytes.feed(allocation.allocation_timestamp);
+  if (allocation.node_selector) {
+    bytes.feed(static_cast<uint64_t>(allocation.node_selector->terms.size()));
+    for (const api::NodeSelectorTerm& term : allocation.node_selector->terms) {
+      bytes.feed(term.match_expressions);
+      bytes.feed(term.match_fields);
+    }
+  }
+}
+
+// EVP_sha256() alone is looked up among the providers at every use, which takes longer than hashing an allocation.
+const EVP_MD* fetched_sha256() {
+  static const EVP_MD* const kFetched = EVP_MD_fetch(nullptr, "SHA256", nullptr);
+  DRA_CHECK(kFetched != nullptr);
+  return kFetched;
+}
+
+std::string sha256(std::string_view bytes) {
+  unsigned char digest[EVP_MAX_MD_SIZE];
+  unsigned int size = 0;
+  DRA_CHECK(EVP_Digest(bytes.data(), bytes.size(), digest, &size, fetched_sha256(), nullptr) == 1);
+  std::string text;
+  text.reserve(2 * size_t{size});
+  for (unsigned int i = 0; i < size; ++i) {
+    constexpr std::string_view kDigits = "0123456789abcdef";
+    text += kDigits[digest[i] >> 4];
+    text += kDigits[digest[i] & 15];
+  }
+  return text;
+}
+
+// FNV-1a, 16 digits: what versions before 0.1.0 wrote. Read until 0.3.
+std::string first_form(const api::AllocationResult& allocation) {
+  Bytes bytes;
+  feed(bytes, allocation);
+  uint64_t hash = 14695981039346656037ull;
+  for (const char c : bytes.all()) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ull;
+  char text[17];
+  std::snprintf(text, sizeof(text), "%016llx", static_cast<unsigned long long>(hash));
+  return text;
+}
+
+// The two parts of the claim's mark; empty if there is none.
+std::pair<std::string_view, std::string_view> mark_of(const api::ResourceClaim& claim) {
+  const auto annotation = claim.metadata.annotations.find(kProofAnnotation);
+  if (annotation == claim.metadata.annotations.end()) return {};
+  const std::string_view value = annotation->second;
+  const size_t slash = value.rfind('/');
+  if (slash == std::string_view::npos) return {};
+  return {value.substr(0, slash), value.substr(slash + 1)};
+}
+
+// The mark's hash is that of the allocation, in either form.
+bool matches(const std::pair<std::string_view, std::string_view>& mark, const api::AllocationResult& allocation) {
+  const auto& [pod_uid, hash] = mark;
+  if (hash.empty()) return false;
+  if (hash.size() == kFirstFormDigits) return hash == first_form(allocation);
+  return hash == allocation_hash(pod_uid, allocation);
+}
+
+}  // namespace
+
+std::string allocation_hash(std::string_view pod_uid, const api::AllocationResult& allocation) {
+  Bytes bytes;
+  bytes.feed(pod_uid);
+  feed(bytes, allocation);
+  return sha256(bytes.all());
+}
+
+std::string proof_value(std::string_view pod_uid, const api::AllocationResult& allocation) {
+  return std::string(pod_uid) + "/" + allocation_hash(pod_uid, allocation);
+}
+
+std::string proof_value_of_first_form(std::string_view pod_uid, const api::AllocationResult& allocation) {
+  return std::string(pod_uid) + "/" + first_form(allocation);
+}
+
+std::string_view proven_for(const api::ResourceClaim& claim) {
+  return mark_of(claim).first;
+}
+
+bool bears_mark_of(const api::ResourceClaim& claim, const api::AllocationResult& allocation) {
+  return matches(mark_of(claim), allocation);
+}
+
+bool is_mark_outdated(const api::ResourceClaim& claim) {
+  const auto mark = mark_of(claim);
+  return claim.status.allocation && !mark.second.empty() && !matches(mark, *claim.status.allocation);
+}
+
+bool is_proven(const api::ResourceClaim& claim) {
+  if (!claim.status.allocation || !claim.metadata.has_finalizer(api::kDeleteProtectionFinalizer)) return false;
+  return bears_mark_of(claim, *claim.status.allocation);
+}
+
+}  // namespace dra::reconcile
