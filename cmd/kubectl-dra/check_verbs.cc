@@ -2,11 +2,11 @@
 #include <charconv>
 
 #include "cmd/kubectl-dra/verb.h"
-#include "pkg/inspect/cel_query.h"
-#include "pkg/inspect/files.h"
-#include "pkg/inspect/lint.h"
-#include "pkg/inspect/manifest.h"
-#include "pkg/inspect/whatif.h"
+#include "pkg/inspect/verbs/cel_query.h"
+#include "pkg/inspect/source/files.h"
+#include "pkg/inspect/verbs/lint.h"
+#include "pkg/inspect/state/manifest.h"
+#include "pkg/inspect/verbs/whatif.h"
 
 namespace dra::kubectl {
 namespace {

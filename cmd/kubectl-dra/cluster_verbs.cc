@@ -5,12 +5,12 @@
 #include "cmd/kubectl-dra/verb.h"
 #include "pkg/api/decode.h"
 #include "pkg/base/timestamp.h"
-#include "pkg/inspect/doctor.h"
-#include "pkg/inspect/files.h"
-#include "pkg/inspect/manifest.h"
-#include "pkg/inspect/migrate.h"
-#include "pkg/inspect/replay.h"
-#include "pkg/inspect/taint.h"
+#include "pkg/inspect/verbs/doctor.h"
+#include "pkg/inspect/source/files.h"
+#include "pkg/inspect/state/manifest.h"
+#include "pkg/inspect/verbs/migrate.h"
+#include "pkg/inspect/verbs/replay.h"
+#include "pkg/inspect/verbs/taint.h"
 
 namespace dra::kubectl {
 namespace {

@@ -2,9 +2,9 @@
 #include <charconv>
 
 #include "cmd/kubectl-dra/verb.h"
-#include "pkg/inspect/files.h"
-#include "pkg/inspect/fits.h"
-#include "pkg/inspect/snapshot.h"
+#include "pkg/inspect/source/files.h"
+#include "pkg/inspect/verbs/fits.h"
+#include "pkg/inspect/source/snapshot.h"
 
 namespace dra::kubectl {
 namespace {

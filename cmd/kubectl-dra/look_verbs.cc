@@ -1,9 +1,9 @@
 // Verbs that look: top, who, explain.
 #include "cmd/kubectl-dra/verb.h"
-#include "pkg/inspect/explain.h"
-#include "pkg/inspect/label_filter.h"
-#include "pkg/inspect/top.h"
-#include "pkg/inspect/who.h"
+#include "pkg/inspect/verbs/explain.h"
+#include "pkg/inspect/source/label_filter.h"
+#include "pkg/inspect/verbs/top.h"
+#include "pkg/inspect/verbs/who.h"
 
 namespace dra::kubectl {
 namespace {

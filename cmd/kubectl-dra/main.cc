@@ -11,7 +11,7 @@
 
 #include "cmd/kubectl-dra/verb.h"
 #include "pkg/base/strings.h"
-#include "pkg/inspect/layout.h"
+#include "pkg/inspect/answer/layout.h"
 
 namespace dra::kubectl {
 namespace {

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "client/rest/rest_client.h"
-#include "pkg/inspect/answer.h"
-#include "pkg/inspect/objects.h"
-#include "pkg/inspect/state.h"
+#include "pkg/inspect/answer/answer.h"
+#include "pkg/inspect/state/objects.h"
+#include "pkg/inspect/state/state.h"
 
 namespace dra::kubectl {
 

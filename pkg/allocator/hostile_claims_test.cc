@@ -8,9 +8,9 @@
 #include <iostream>
 
 #include "pkg/allocator/allocator.h"
-#include "pkg/allocator/filters.h"
-#include "pkg/allocator/plan.h"
-#include "pkg/allocator/selectors.h"
+#include "pkg/allocator/plan/filters.h"
+#include "pkg/allocator/plan/plan.h"
+#include "pkg/allocator/plan/selectors.h"
 #include "test/support/cpu_millis.h"
 
 namespace dra::allocator::hostile_claims_test {

@@ -4,8 +4,8 @@
 #include <functional>
 
 #include "pkg/allocator/allocator.h"
-#include "pkg/allocator/capacity.h"
-#include "pkg/allocator/filters.h"
+#include "pkg/allocator/plan/capacity.h"
+#include "pkg/allocator/plan/filters.h"
 #include "pkg/api/selectors.h"
 #include "test/support/objects.h"
 

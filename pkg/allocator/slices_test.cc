@@ -6,7 +6,7 @@
 #include <iostream>
 
 #include "pkg/allocator/allocator.h"
-#include "pkg/allocator/shares.h"
+#include "pkg/allocator/budget/namespace_budget.h"
 #include "test/support/cpu_millis.h"
 #include "test/support/objects.h"
 

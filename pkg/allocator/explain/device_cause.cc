@@ -1,0 +1,154 @@
+#include "pkg/allocator/explain/device_cause.h"
+
+#include "pkg/inventory/value_code.h"
+
+namespace dra::allocator {
+
+using inventory::Amount;
+using inventory::Pool;
+using inventory::PoolState;
+using inventory::test_bit;
+
+namespace {
+
+constexpr size_t kMaxExpression = 1024;
+
+// Whole mebibytes and more as "40Gi", other amounts as a plain number.
+std::string quantity_text(Amount amount) {
+  constexpr Amount kMebi = Amount{inventory::kNanosPerUnit} << 20;
+  if (amount < kMebi || amount % kMebi != 0 || amount / inventory::kNanosPerUnit > INT64_MAX)
+    return inventory::amount_text(amount);
+  return api::Quantity::from_int64(static_cast<int64_t>(amount / inventory::kNanosPerUnit),
+                                   api::Quantity::Format::kBinarySI)
+      .to_string();
+}
+
+}  // namespace
+
+DeviceCause DeviceJudge::alone(FilterId id, bool admin, const Pool& pool, uint32_t device) {
+  Filter& filter = filters_.get(id);
+  DeviceCause found;
+  // A device that the class does not select is never a reason, whatever its state.
+  if (selectors(filter.class_selectors, Cause::kClassSelector, pool, device, found))
+    // A selector may fail on an attribute for no other reason than that its kind is not known.
+    return pool.refuses(device) && !found.detail.empty() ? DeviceCause{Cause::kUnknownField, -1, ""} : found;
+  const PoolState state = device_index_.judge_device(pool, device).state;
+  if (state == PoolState::kIncomplete) return {Cause::kPoolIncomplete, -1, ""};
+  if (state == PoolState::kInvalid) return {Cause::kPoolInvalid, -1, ""};
+  if (pool.refuses(device)) return {Cause::kUnknownField, -1, ""};
+  if (std::string gate = filters_.disabled_feature(pool, device); !gate.empty())
+    return {Cause::kFeatureDisabled, -1, gate};
+  if (selectors(filter.request_selectors, Cause::kRequestSelector, pool, device, found)) return found;
+  if (device_index_.features().device_taints)
+    if (const api::DeviceTaint* taint = filters_.untolerated(filter, pool, device))
+      return {Cause::kTaint, -1, taint->key + (taint->value.empty() ? "" : "=" + taint->value) + ":" + taint->effect};
+  if (device_index_.features().consumable && capacity(filter, pool, device, found)) return found;
+  if (admin) return found;
+  if (test_bit(pool.in_use(), device)) return {Cause::kInUse, -1, ""};
+  if (test_bit(pool.available(), device)) return found;
+  const inventory::CounterUse* use = short_counter(pool, device);
+  if (use == nullptr) return {Cause::kCounterShort, -1, ""};
+  const inventory::Counter& counter = pool.counters()[use->counter];
+  return {Cause::kCounterShort, -1,
+          std::string(device_index_.strings().text(counter.set)) + "/" +
+              std::string(device_index_.strings().text(counter.name))};
+}
+
+bool DeviceJudge::selectors(const std::vector<SelectorId>& list, Cause cause, const Pool& pool, uint32_t device,
+                            DeviceCause& out) {
+  for (size_t i = 0; i < list.size(); ++i) {
+    const Truth truth = selectors_.evaluate(list[i], pool, device, Selectors::Keep::kNo);
+    if (truth == Truth::kTrue) continue;
+    out = {cause, static_cast<int>(i), ""};
+    if (truth == Truth::kError) {
+      const bool of_class = cause == Cause::kClassSelector;
+      out.detail =
+          std::string(of_class ? "class" : "request") + " selector: " + selectors_.error_text(list[i], pool, device);
+      if (!of_class) out.cause = Cause::kEvaluationError;
+    }
+    return true;
+  }
+  return false;
+}
+
+bool DeviceJudge::capacity(Filter& filter, const Pool& pool, uint32_t device, DeviceCause& out) {
+  const inventory::CapacityShape& shape = pool.shape(device);
+  const CapacityFit& fit = filters_.fit(filter, shape);
+  if (!fit.fits) {
+    out = {Cause::kCapacityShort, -1, fit.short_of};
+    return true;
+  }
+  const std::vector<Amount>* held = pool.shared(device);
+  for (size_t i = 0; held != nullptr && i < held->size(); ++i)
+    if ((*held)[i] + fit.amounts[i] > shape.entries[i].amount) {
+      out = {Cause::kCapacityShort, -1, shape.entries[i].name};
+      return true;
+    }
+  return false;
+}
+
+const inventory::CounterUse* DeviceJudge::short_counter(const Pool& pool, uint32_t device) const {
+  for (const inventory::CounterUse* use = pool.uses_begin(device); use != pool.uses_end(device); ++use) {
+    const inventory::Counter& counter = pool.counters()[use->counter];
+    if (counter.total - counter.consumed < use->amount) return use;
+  }
+  return nullptr;
+}
+
+std::string DeviceJudge::example(FilterId id, const Pool& pool, uint32_t device, const DeviceCause& found) {
+  Filter& filter = filters_.get(id);
+  switch (found.cause) {
+    case Cause::kPoolIncomplete:
+    case Cause::kPoolInvalid:
+      return "pool " + pool.driver_text + "/" + pool.name_text + ": " +
+             device_index_.judge_device(pool, device).reason.substr(0, kMaxExpression);
+    case Cause::kUnknownField:
+      return pool.why_refused(device).substr(0, kMaxExpression);
+    case Cause::kRequestSelector:
+      return selectors_.expression(filter.request_selectors[static_cast<size_t>(found.index)])
+          .substr(0, kMaxExpression);
+    case Cause::kCapacityShort:
+      return capacity_example(filter, pool, device, found.detail);
+    case Cause::kCounterShort:
+      return counter_example(pool, device);
+    default:
+      return "";
+  }
+}
+
+std::string DeviceJudge::counter_example(const Pool& pool, uint32_t device) const {
+  const inventory::CounterUse* use = short_counter(pool, device);
+  if (use == nullptr) return "";
+  const inventory::Counter& counter = pool.counters()[use->counter];
+  return "takes " + quantity_text(use->amount) + " " + std::string(device_index_.strings().text(counter.name)) +
+         " of counter set " + std::string(device_index_.strings().text(counter.set)) + ", " +
+         quantity_text(counter.total - counter.consumed) + " left of " + quantity_text(counter.total);
+}
+
+std::string DeviceJudge::capacity_example(Filter& filter, const Pool& pool, uint32_t device, const std::string& name) {
+  const inventory::CapacityShape& shape = pool.shape(device);
+  const auto wanted = filter.capacity.find(name);
+  const std::string asks = wanted == filter.capacity.end() ? "" : "asks " + wanted->second.to_string() + ", ";
+  const std::vector<Amount>* held = pool.shared(device);
+  for (size_t i = 0; i < shape.entries.size(); ++i) {
+    if (shape.entries[i].name != name) continue;
+    const Amount taken = held != nullptr && i < held->size() ? (*held)[i] : 0;
+    return name + ": " + asks + "device has " + shape.entries[i].value.to_string() +
+           (taken > 0 ? ", " + quantity_text(shape.entries[i].amount - taken) + " left" : "");
+  }
+  return name + ": " + asks + "device has none";
+}
+
+std::vector<std::string> DeviceJudge::values_of(const Pool& pool, uint32_t device, const std::string& attribute) const {
+  const inventory::StrId key = device_index_.strings().find(
+      attribute.find('/') == std::string::npos ? pool.driver_text + "/" + attribute : attribute);
+  const inventory::StrId value = key == inventory::kNoStr ? key : pool.attribute(device, key);
+  std::vector<std::string> codes;
+  if (value == inventory::kNoStr) return codes;
+  const std::string_view code = device_index_.strings().text(value);
+  if (!device_index_.features().list_attributes && !code.empty() && code[0] == 'l') return codes;
+  for (std::string_view element : inventory::value_elements(code)) codes.emplace_back(element);
+  return codes;
+}
+
+}  // namespace dra::allocator

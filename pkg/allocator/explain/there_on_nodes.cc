@@ -1,0 +1,90 @@
+#include "pkg/allocator/explain/there_on_nodes.h"
+
+#include <algorithm>
+#include <vector>
+
+namespace dra::allocator {
+namespace {
+
+constexpr uint32_t kEnough = UINT32_MAX;
+constexpr size_t kTriedFirst = 4;
+
+enum class Counts : uint8_t { kNot, kAsThere, kAsUnknown };
+
+Counts counts_as(Cause cause) {
+  switch (cause) {
+    case Cause::kWrongNode:
+    case Cause::kClassSelector:
+    case Cause::kRequestSelector:
+    case Cause::kEvaluationError:
+      return Counts::kNot;
+    case Cause::kPoolIncomplete:
+    case Cause::kPoolInvalid:
+    case Cause::kUnknownField:
+      return Counts::kAsUnknown;
+    default:
+      return Counts::kAsThere;
+  }
+}
+
+class There {
+ public:
+  There(const Census& census, const inventory::DeviceIndex& device_index)
+      : census_(census), device_index_(device_index) {
+    meaning_.reserve(census.groups().size());
+    for (const Census::Group& group : census.groups()) meaning_.push_back(counts_as(group.cause.cause));
+  }
+
+  // For one pool; kEnough: unknown.
+  uint32_t in_pool(inventory::PoolId id) const {
+    uint32_t there = 0;
+    for (const auto& [group, devices] : census_.pools()[id].counts) {
+      if (meaning_[group] == Counts::kAsUnknown) return kEnough;
+      if (meaning_[group] == Counts::kAsThere) there += devices;
+    }
+    return there > 0 && device_index_.pool(id)->any_shareable() ? kEnough : there;
+  }
+
+  bool has_enough(inventory::NodeId node, uint32_t enough) const {
+    uint32_t sum = 0;
+    for (const inventory::Segment& segment : device_index_.view(node).segments) {
+      const uint32_t there = segment.pool < census_.pools().size() ? in_pool(segment.pool) : 0;
+      if (there == kEnough || (sum += there) >= enough) return true;
+    }
+    return false;
+  }
+
+ private:
+  const Census& census_;
+  const inventory::DeviceIndex& device_index_;
+  std::vector<Counts> meaning_;
+};
+
+}  // namespace
+
+uint32_t most_there_on_a_node(const Census& census, const inventory::DeviceIndex& device_index, uint32_t enough,
+                              std::span<const inventory::NodeId> passed,
+                              const std::function<bool(inventory::NodeId)>& passes) {
+  const There there(census, device_index);
+  // Most fleets are uniform, so that the first node answers.
+  for (const inventory::NodeId node : passed.first(std::min<size_t>(passed.size(), kTriedFirst)))
+    if (device_index.knows(node) && there.has_enough(node, enough)) return kEnough;
+  std::vector<uint32_t> on_node;
+  uint32_t most = 0, shared = 0;
+  for (inventory::PoolId id = 0; id < census.pools().size(); ++id) {
+    const uint32_t in_pool = there.in_pool(id);
+    const inventory::NodeId node = census.pools()[id].node;
+    if (in_pool == 0 || (node != inventory::kNone && !passes(node))) continue;
+    if (in_pool == kEnough) return kEnough;
+    if (node == inventory::kNone) {
+      shared += in_pool;
+    } else {
+      if (on_node.size() <= node) on_node.resize(device_index.node_slots(), 0);
+      most = std::max(most, on_node[node] += in_pool);
+    }
+    if (most + shared >= enough) return kEnough;
+  }
+  return most + shared;
+}
+
+}  // namespace dra::allocator

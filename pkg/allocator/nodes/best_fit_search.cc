@@ -1,0 +1,166 @@
+// BestFit: claims of any form. Takes the first solution of every node, then compares others while steps last.
+#include <algorithm>
+#include <numeric>
+
+#include "pkg/allocator/nodes/best_fit.h"
+
+namespace dra::allocator {
+
+using strategy::kMillion;
+FoundNodes BestFit::search_all() {
+  const std::span<const NodeId> order = order_;
+  // All nodes that fit, each with its first solution.
+  FoundNodes found = node_search_.find(*plan_, *request_, order, order.size());
+  if (found.outcome != Outcome::kFeasible || plan_->requests.empty()) return found;
+  std::vector<size_t> position(device_index_.node_slots(), order.size());
+  for (size_t i = order.size(); i-- > 0;)
+    if (order[i] < position.size()) position[order[i]] = i;
+  Place best;
+  const uint64_t share = std::max(kMaxImproveSteps / found.decisions.size(), kLeastImproveSteps);
+  for (const Decision& decision : found.decisions) {
+    improve(decision.node, position[decision.node], share, best);
+    ++compared_;
+    if (meter_.stopped() && best.node != inventory::kNone) break;
+  }
+  if (best.node == inventory::kNone) {
+    found.decisions.resize(1);
+    return found;
+  }
+  return conclude(best, std::move(found));
+}
+
+// Replaces `best` if the node has a better solution.
+void BestFit::improve(NodeId node, size_t position, uint64_t steps, Place& best) {
+  Search::Terms terms;
+  terms.budget = steps;
+  terms.visit = [&](const Search& search) {
+    const strategy::Cost cost = cost_of(search, node, position);
+    const bool first = best.node == inventory::kNone;
+    if (first || better(cost, node, best) || (node == best.node && cost == best.cost && names_before(search, best))) {
+      best.cost = cost;
+      best.node = node;
+      best.picks = search.picks();
+      best.chosen = search.chosen();
+    }
+    return false;
+  };
+  search_.run(*plan_, node, terms);
+}
+
+// Whether this solution's devices precede those of the best one by name, request by request.
+bool BestFit::names_before(const Search& search, const Place& best) const {
+  const std::vector<Pick>& picks = search.picks();
+  const auto rank = [&](const Pick& pick) {
+    const BoardSegment& segment = search.board().segment_of(pick.local);
+    const auto at = static_cast<size_t>(&segment - search.board().segments().data());
+    const uint32_t device = search.board().device_of(segment, pick.local);
+    return std::tuple(pick.request, at, device_index_.strings().text(segment.pool->device_name(device)));
+  };
+  std::vector<std::tuple<uint32_t, size_t, std::string>> ours, theirs;
+  for (const Pick& pick : picks) ours.emplace_back(rank(pick));
+  for (const Pick& pick : best.picks) theirs.emplace_back(rank(pick));
+  std::sort(ours.begin(), ours.end());
+  std::sort(theirs.begin(), theirs.end());
+  return ours < theirs;
+}
+
+strategy::Cost BestFit::cost_of(const Search& search, NodeId node, size_t position) {
+  struct OfDevice {
+    uint32_t local;
+    int64_t need = 0;
+  };
+  struct OfGroup {
+    const inventory::Pool* pool;
+    uint32_t group;
+    std::vector<uint32_t> taken;
+  };
+  Taken taken;
+  int64_t lost = 0, broken = 0, size = 0, rank = 0;
+  uint32_t uncertain = 0;
+  std::vector<OfDevice> shared;
+  std::vector<OfGroup> groups;
+  for (const Pick& pick : search.picks()) {
+    const PlanAlternative& alternative = plan_->requests[pick.request].alternatives[pick.alternative];
+    if (alternative.admin) continue;  // takes no capacity
+    const BoardSegment& segment = search.board().segment_of(pick.local);
+    const inventory::Pool& pool = *segment.pool;
+    const auto place = static_cast<size_t>(&segment - search.board().segments().data());
+    uncertain += device_index_.view(node).segments[place].conditional;
+    const uint32_t number = search.board().device_of(segment, pick.local);
+    const PoolValue& value = values_.of(pool.id);
+    const DeviceValue& device = value.devices[number];
+    last_shape_ = nullptr;
+    int64_t units = device.units_ppm;
+    size += device.size;
+    if (device.shareable) units = need_ppm(alternative, pool.shape(number));
+    taken.units_ppm += units;
+    taken.cpu_milli += units * mix_.kind(value.kind).cpu_milli_per_device / kMillion;
+    if (device.group != inventory::kNone) {
+      auto of = std::find_if(groups.begin(), groups.end(),
+                             [&](const OfGroup& one) { return one.pool == &pool && one.group == device.group; });
+      if (of == groups.end()) of = groups.insert(groups.end(), {&pool, device.group, {}});
+      if (std::find(of->taken.begin(), of->taken.end(), number) == of->taken.end()) of->taken.push_back(number);
+    }
+    if (device.shareable) {
+      auto of =
+          std::find_if(shared.begin(), shared.end(), [&](const OfDevice& one) { return one.local == pick.local; });
+      if (of == shared.end()) {
+        of = shared.insert(shared.end(), {pick.local, 0});
+        if (device.group == inventory::kNone) broken += device.whole;
+      }
+      lost += rest_value(value, device.free_ppm - of->need) - rest_value(value, device.free_ppm - of->need - units);
+      of->need += units;
+    } else if (device.group == inventory::kNone) {
+      lost += strategy::kWholeDevice;
+      broken += device.whole;
+    }
+  }
+  for (const OfGroup& one : groups) {
+    const GroupValue& group = values_.of(one.pool->id).groups[one.group];
+    lost += PoolValues::lost_by(*one.pool, group, one.taken);
+    broken += group.whole;
+  }
+  for (size_t r = 0; r < plan_->requests.size(); ++r)
+    if (plan_->requests[r].prioritized) rank += search.chosen()[r];
+  NodePrice price;
+  price.uncertain = uncertain;
+  price.lost = lost;
+  price.broken = static_cast<uint32_t>(broken);
+  price.size = size;
+  price.taken = taken;
+  strategy::Cost cost = node_cost(position, node, price);
+  cost.rank = rank;
+  return cost;
+}
+
+// Makes the result for the chosen place.
+FoundNodes BestFit::conclude(const Place& best, FoundNodes found) {
+  Search::Terms terms;
+  terms.budget = UINT64_MAX / 2;
+  terms.fixed = &best.picks;
+  terms.fixed_alternatives = &best.chosen;
+  Decision decision;
+  decision.node = best.node;
+  node_search_.decide(*plan_, best.node, terms, decision);
+  found.steps += decision.steps + 1;
+  found.nodes_searched = std::max(found.nodes_searched, compared_);
+  if (decision.outcome == Outcome::kFeasible) {
+    decision.reason = reason(best);
+    found.decisions.assign(1, std::move(decision));
+    found.outcome = Outcome::kFeasible;
+    return found;
+  }
+  // The values contradict the search: a bug, but the pod is served anyway.
+  return node_search_.find(*plan_, *request_, order_, 1);
+}
+
+std::string BestFit::reason(const Place& place) {
+  const std::string node = device_index_.node_name(place.node);
+  const int64_t left = totals_of(place.node).whole - place.cost.broken;
+  if (place.cost.broken == 0) return "breaks no whole device on " + node;
+  if (left > 0)
+    return "keeps " + std::to_string(left) + (left == 1 ? " whole device on " : " whole devices on ") + node;
+  return "fits " + node + " most tightly of " + std::to_string(compared_) + " nodes";
+}
+
+}  // namespace dra::allocator

@@ -1,0 +1,201 @@
+// Search: the first solution in upstream's order, or proof that there is none.
+//
+// A depth-first search over requests, alternatives and devices in the documented order. Everything it skips is proven
+// to contain no solution, so the first solution found is upstream's:
+//  - once a constraint's value is fixed, enough candidates of every later request must have it;
+//  - interchangeable devices (class_of) are tried once at each place;
+//  - a state proven dead (dead_) is not entered again;
+//  - proofs (proofs.cc) refute the whole before much is tried;
+//  - packing (packing.h) refutes a state whose demand cannot be met from the remaining counters.
+// The last four are set up only after kQuickSteps steps: most requests end earlier.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "pkg/allocator/search/candidate_matrix.h"
+#include "pkg/allocator/budget/meter.h"
+#include "pkg/allocator/search/packing.h"
+#include "pkg/allocator/search/refutations.h"
+#include "pkg/base/error.h"
+
+namespace dra::allocator {
+
+struct Pick {
+  uint32_t local = 0;
+  uint32_t request = 0;
+  uint32_t alternative = 0;
+  const CapacityFit* fit = nullptr;  // for shared devices
+};
+
+class Search {
+ public:
+  enum class End : uint8_t { kFound, kNone, kBudget, kError };
+
+  struct Terms {
+    bool strict = false;
+    uint64_t budget = 0;
+    // Try to refute match constraints before the first step; pays off if most nodes do not fit.
+    bool prove_first = false;
+    // In: states proven dead by an earlier run for the same shape of claims on this unchanged node. Out, after kBudget:
+    // those known now. Null: neither.
+    DeadStates* dead = nullptr;
+    // If set, the search calls it with every solution, in order, instead of stopping at the first, until it returns
+    // true or nothing is left. No solution is skipped, so this may need many steps.
+    std::function<bool(const Search&)> visit;
+    // Take exactly these picks of an earlier run of this plan: kFound if they are available, else kNone.
+    const std::vector<Pick>* fixed = nullptr;
+    const std::vector<uint32_t>* fixed_alternatives = nullptr;  // by request
+  };
+
+  // All arguments must outlive this.
+  Search(inventory::DeviceIndex& device_index, Filters& filters, Columns& columns, Meter& meter, Waste& waste)
+      : board_(device_index, filters),
+        device_index_(device_index),
+        filters_(filters),
+        columns_(columns),
+        meter_(meter),
+        waste_(waste) {}
+
+  End run(const Plan& plan, inventory::NodeId node, const Terms& terms);
+
+  const std::vector<Pick>& picks() const { return picks_; }
+  const std::vector<uint32_t>& chosen() const { return chosen_; }  // alternative by request
+  uint64_t steps() const { return steps_; }
+  // After kBudget: the slice ended, not the budget.
+  bool slice_ended() const { return slice_ended_; }
+  // After kNone: what refuted the claims on this node; never empty. Valid until the next run.
+  std::string proof() const;
+  // After kNone: whether too few devices were left for a single request.
+  bool too_few() const { return too_few_ != nullptr; }
+  const std::string& error() const { return error_; }
+  const Board& board() const { return board_; }
+
+ private:
+  static constexpr uint64_t kQuickSteps = 48;
+
+  struct MatchState {
+    uint32_t members = 0;
+    uint32_t values = 0;         // number of values left
+    uint32_t single = 0;         // the value if one is left
+    std::vector<uint32_t> many;  // sorted, if more are left
+
+    void clear() {
+      members = values = single = 0;
+      many.clear();
+    }
+  };
+  struct SavedMatch {
+    uint32_t constraint;
+    MatchState state;
+  };
+  struct SharedUse {
+    uint32_t local;
+    uint32_t picks = 0;
+    std::vector<inventory::Amount> sums;
+  };
+
+  // search.cc
+  bool begin(const Plan& plan, inventory::NodeId node, const Terms& terms);
+  bool take_anchors();
+  End find(const Terms& terms);
+  // Counts one step; false: the budget or the slice is used up.
+  bool step() { return ++steps_ < next_look_ || look(); }
+  bool look();
+  void set_up_shortcuts();
+  bool counts_suffice();
+  bool take_fixed(const Terms& terms);
+  bool request(uint32_t r);
+  bool alternative(uint32_t r, uint32_t a);
+  bool place_all(uint32_t r, uint32_t a);
+  bool place_one(uint32_t r, uint32_t a, uint32_t placed, uint32_t from);
+  bool stopped() const { return out_of_budget_ || refuted_ || !error_.empty(); }
+  const uint64_t* pool_of_choice(const PlanAlternative& alternative) const {
+    return alternative.admin ? board_.usable(alternative.slot) : board_.candidates(alternative.slot);
+  }
+
+  // take.cc: takes one device, and gives it back
+  bool take(uint32_t r, uint32_t a, uint32_t local);
+  void undo_pick();
+  bool take_constraint(uint32_t constraint, uint32_t local, bool* changed);
+  void drop_constraint(uint32_t constraint, uint32_t local);
+  bool fits_shared(const inventory::Pool& pool, uint32_t device, uint32_t local, const CapacityFit& fit);
+  bool fits_counters(const BoardSegment& segment, uint32_t device);
+  void charge(const BoardSegment& segment, uint32_t device, bool on);
+  SharedUse* shared_use(uint32_t local);
+  bool look_ahead(uint32_t constraint, uint32_t r, uint32_t a, uint32_t placed, uint32_t local);
+  size_t count_with(const PlanAlternative& alternative, const Column& column, const MatchState& state,
+                    uint32_t from) const;
+
+  // proofs.cc
+  void set_up_proofs();
+  bool prove_packing();
+  // True if there is no solution below this state: `placed` devices of the alternative are taken.
+  bool cannot_pack(uint32_t r, const PlanAlternative& alternative, uint32_t placed);
+  bool prove_constraints();
+  bool prove_counts();
+  uint64_t most_devices(const inventory::Words& mask, const std::vector<uint32_t>& requests) const;
+  void refute(std::string proof);
+
+  // memory.cc: classes of interchangeable devices, dead states
+  void set_up_memory();
+  uint64_t shared_state(uint32_t local) const;
+  // Devices of equal kind are interchangeable now.
+  uint64_t kind_of(uint32_t local) const {
+    return (static_cast<uint64_t>(class_of_[local]) << 32) ^ shared_state(local);
+  }
+  inventory::Hash128 state_key(uint32_t r, uint32_t a, uint32_t placed, uint32_t from) const;
+
+  Board board_;
+  inventory::DeviceIndex& device_index_;
+  Filters& filters_;
+  Columns& columns_;
+  Meter& meter_;
+  Waste& waste_;
+
+  const Plan* plan_ = nullptr;
+  bool strict_ = false;
+  bool naive_ = false;  // strict, and upstream might meet an error: no short cuts
+  uint64_t budget_ = 0;
+  const std::function<bool(const Search&)>* visit_ = nullptr;
+  uint64_t steps_ = 0;
+  uint64_t metered_ = 0;    // part of steps_ already charged to the meter
+  uint64_t next_look_ = 0;  // when to check budget and meter
+  bool out_of_budget_ = false;
+  bool slice_ended_ = false;
+  bool anchors_agree_ = true;
+  bool refuted_ = false;
+  const PlanRequest* too_few_ = nullptr;  // a request without enough candidates
+  std::string proof_;
+  std::string error_;
+  std::string all_error_;  // strict: a constraint against mode All; an error unless there is a solution
+
+  std::vector<const Column*> plan_columns_;
+  std::vector<Pick> picks_;
+  std::vector<uint32_t> chosen_;
+  std::vector<uint32_t> results_;                  // by claim
+  inventory::Words taken_;                         // unshareable devices taken by this decision
+  std::vector<MatchState> match_;                  // by constraint
+  std::vector<std::vector<uint8_t>> used_values_;  // by distinct constraint, by value
+  std::vector<SavedMatch> saved_;
+  std::vector<inventory::Amount> charged_;  // by counter of the board
+  std::vector<SharedUse> shared_;
+
+  Packing packing_;
+  bool packs_ = false;  // packing_ is set up and can decide something
+
+  // memory.cc
+  bool remembering_ = false;
+  std::vector<uint32_t> class_of_;
+  std::vector<inventory::Words> future_;           // by request: candidates of it and later ones
+  std::vector<std::vector<uint32_t>> last_user_;   // by request: counter -> 1 + last candidate that uses it
+  std::vector<std::vector<uint8_t>> future_user_;  // by request: counter -> used by candidates of it or later ones
+  DeadStates dead_;
+  void add_dead(const inventory::Hash128& state);
+};
+
+}  // namespace dra::allocator

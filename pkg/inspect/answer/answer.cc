@@ -1,0 +1,104 @@
+#include "pkg/inspect/answer/answer.h"
+
+#include <nlohmann/json.hpp>
+
+#include "pkg/base/closest.h"
+#include "pkg/base/strings.h"
+#include "pkg/inspect/answer/layout.h"
+#include "pkg/yaml/yaml.h"
+
+namespace dra::inspect {
+namespace {
+
+using OrderedJson = nlohmann::ordered_json;
+
+OrderedJson json_of_cell(const Cell& cell) {
+  if (cell.text == "-" && cell.tone == Tone::kDim) return "";  // users see nothing there
+  if (cell.is_number) return OrderedJson::parse(cell.text, nullptr, false);
+  return cell.text;
+}
+
+OrderedJson json_of(const Answer& answer) {
+  OrderedJson document{{"kind", answer.kind}};
+  if (!answer.lines.empty()) document["lines"] = answer.lines;
+  for (const Table& table : answer.tables) {
+    OrderedJson rows = OrderedJson::array();
+    for (const Row& row : table.rows) {
+      OrderedJson one = OrderedJson::object();
+      for (size_t i = 0; i < table.columns.size(); ++i) one[table.columns[i].key] = json_of_cell(row.cells[i]);
+      rows.push_back(std::move(one));
+    }
+    document[table.key] = std::move(rows);
+  }
+  if (!answer.after.empty()) document["details"] = answer.after;
+  if (!answer.notes.empty()) document["notes"] = answer.notes;
+  return document;
+}
+
+}  // namespace
+
+Result<Format> format_of(std::string_view text) {
+  if (text.empty() || text == "table") return Format::kTable;
+  if (text == "wide") return Format::kWide;
+  if (text == "json") return Format::kJson;
+  if (text == "yaml") return Format::kYaml;
+  if (text == "name") return Format::kName;
+  return fail(Code::kInvalidArgument, "-o " + quote(text) + " is not known; use one of table, wide, json, yaml, name");
+}
+
+std::string render(const Answer& answer, const RenderOptions& options) {
+  std::string out;
+  if (options.format == Format::kJson)
+    return json_of(answer).dump(2, ' ', false, OrderedJson::error_handler_t::replace) + "\n";
+  if (options.format == Format::kYaml) {
+    // The emitter prints objects in key order.
+    const std::string text = json_of(answer).dump(-1, ' ', false, OrderedJson::error_handler_t::replace);
+    return yaml::emit(nlohmann::json::parse(text));
+  }
+  if (options.format == Format::kName) {
+    for (const Table& table : answer.tables)
+      for (const Row& row : table.rows)
+        if (!row.name.empty()) out += printable(row.name) + "\n";
+    return out;
+  }
+  if (!answer.document.empty()) return answer.document;
+  const auto add_line = [&](const std::string& line) {
+    out += (options.width > 0 ? wrapped(printable(line), options.width) : printable(line)) + "\n";
+  };
+  for (const std::string& line : answer.lines) add_line(line);
+  for (const Table& table : answer.tables) {
+    if (table.rows.empty()) continue;
+    if (!out.empty()) out += "\n";
+    append_table(out, table, options);
+  }
+  if (!answer.after.empty() && !out.empty()) out += "\n";
+  for (const std::string& line : answer.after) add_line(line);
+  return out;
+}
+
+std::string counted(uint64_t count, std::string_view singular) {
+  const char* ending = count == 1 ? "" : singular.ends_with('s') ? "es" : "s";
+  return std::to_string(count) + " " + std::string(singular) + ending;
+}
+
+std::string nearest(std::string_view word, const std::vector<std::string>& known) {
+  return closest(word, known).value_or("");
+}
+
+std::string printable(std::string_view text) {
+  static const char* const kHex = "0123456789abcdef";
+  std::string out;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if ((byte < 0x20 && c != '\n') || byte == 0x7f) {
+      out += "\\x";
+      out += kHex[byte >> 4];
+      out += kHex[byte & 15];
+    } else {
+      out += c;
+    }
+  }
+  return out;
+}
+
+}  // namespace dra::inspect

@@ -1,0 +1,83 @@
+// What is read from a server whose APIs differ from those of the release that the program was written for.
+#include "pkg/inspect/source/server_source.h"
+
+#include <gtest/gtest.h>
+
+#include <map>
+
+#include "client/transport/in_process.h"
+
+namespace dra::inspect {
+namespace {
+
+// Answers from a table by path, otherwise 404.
+class Table : public client::RequestHandler {
+ public:
+  void handle(const client::Request& request, const std::string&,
+              std::shared_ptr<client::ServerExchange> exchange) override {
+    const auto known = answers.find(request.target.substr(0, request.target.find('?')));
+    client::Response response;
+    response.status = known == answers.end() ? 404 : 200;
+    response.body = known == answers.end() ? "404 page not found\n" : known->second;
+    exchange->respond(std::move(response));
+  }
+  std::map<std::string, std::string> answers;
+};
+
+Result<Objects> load(Table& table) {
+  SystemClock clock;
+  AsioReactor reactor(clock);
+  client::InProcessTransport transport(reactor, table);
+  ServerOptions options;
+  options.server = "https://test";
+  options.ns = "ml";
+  return load_from_server(reactor, transport, options);
+}
+
+// A server with a pod that names a PodGroup of each API, which it serves in these versions.
+Table with_groups(const std::string& core, const std::string& plugins) {
+  Table table;
+  table.answers["/version"] = R"({"gitVersion":"v1.37.0"})";
+  table.answers["/apis/resource.k8s.io"] = R"({"versions":[{"version":"v1"}]})";
+  table.answers["/api/v1/pods"] =
+      R"({"items":[{"metadata":{"name":"p","namespace":"ml"},"spec":{"schedulingGroup":{"podGroupName":"g"}}},)"
+      R"({"metadata":{"name":"q","namespace":"ml","labels":{"scheduling.x-k8s.io/pod-group":"h"}}}]})";
+  const auto serve = [&](const std::string& group, const std::string& version, const std::string& items) {
+    const std::string path = "/apis/" + group;
+    table.answers[path] = R"({"versions":[{"version":"v1"},{"version":")" + version + R"("}]})";
+    table.answers[path + "/v1"] = R"({"resources":[{"name":"priorityclasses"}]})";
+    table.answers[path + "/" + version] = R"({"resources":[{"name":"podgroups"}]})";
+    table.answers[path + "/" + version + "/podgroups"] = R"({"items":[)" + items + "]}";
+  };
+  serve("scheduling.k8s.io", core,
+        R"({"metadata":{"name":"g","namespace":"ml"},"spec":{"schedulingPolicy":{"gang":{"minCount":3}}}})");
+  serve("scheduling.x-k8s.io", plugins, R"({"metadata":{"name":"h","namespace":"ml"},"spec":{"minMember":2}})");
+  return table;
+}
+
+TEST(ServerSource, PodGroupsAreReadInTheVersionThatHasThem) {
+  for (const auto& [core, plugins] : {std::pair("v1alpha2", "v1alpha1"), std::pair("v1beta1", "v1")}) {
+    SCOPED_TRACE(core);
+    Table table = with_groups(core, plugins);
+    const auto objects = load(table);
+    ASSERT_TRUE(objects) << objects.error().message();
+    using reconcile::GroupApi;
+    ASSERT_TRUE(objects->pod_groups.contains(GroupApi::kCore) && objects->pod_groups.contains(GroupApi::kPlugins));
+    const auto& of_core = objects->pod_groups.at(GroupApi::kCore);
+    const auto& of_plugins = objects->pod_groups.at(GroupApi::kPlugins);
+    ASSERT_TRUE(of_core.contains("ml/g") && of_plugins.contains("ml/h"));
+    EXPECT_EQ(of_core.at("ml/g")->min_count, 3);
+    EXPECT_EQ(of_plugins.at("ml/h")->min_count, 2);
+  }
+}
+
+TEST(ServerSource, AServerThatDoesNotSayItsVersionsIsAskedForTheUsualOnes) {
+  Table table = with_groups("v1alpha2", "v1alpha1");
+  for (const char* path : {"/apis/scheduling.k8s.io", "/apis/scheduling.x-k8s.io"}) table.answers.erase(path);
+  const auto objects = load(table);
+  ASSERT_TRUE(objects) << objects.error().message();
+  EXPECT_EQ(objects->pod_groups.size(), 2u);
+}
+
+}  // namespace
+}  // namespace dra::inspect

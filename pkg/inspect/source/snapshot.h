@@ -1,0 +1,56 @@
+// Snapshots: everything a decision needs, in one compressed file.
+//
+//   SnapshotWriter writer(header);
+//   writer.add("pods", page_json);            // pages of lists, as a server sent them
+//   Result<void> written = writer.write("cluster.dra");
+//   Result<Objects> objects = read_snapshot("cluster.dra");
+//
+// The file is gzip over lines. The first line is a JSON object with "format": "kubectl-dra snapshot" and "version": 1;
+// every other line is the plural of a kind, a tab, and a page of a list of it as JSON. A reader refuses other versions
+// and formats, and files beyond the bounds below, with one sentence. A snapshot leaves out what no decision reads: the
+// spec of pods except what placement reads (so no environment, no arguments), and annotations except this project's and
+// those of resource.k8s.io.
+//
+// Redaction replaces names of namespaces, nodes, pods, claims, templates, pools, slices, their owners and images by
+// numbered ones in the same order, wherever a value is such a name, so that decisions stay the same. Other labels,
+// device names, attributes, classes and selectors stay: decisions read them. Pure except for the files.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "pkg/base/error.h"
+#include "pkg/inspect/state/objects.h"
+
+namespace dra::inspect {
+
+inline constexpr int kSnapshotVersion = 1;
+inline constexpr size_t kMaxSnapshotFile = size_t{512} << 20;  // bytes on disk
+inline constexpr size_t kMaxSnapshotText = size_t{4} << 30;    // bytes unpacked
+inline constexpr size_t kMaxSnapshotLine = size_t{512} << 20;  // for one page
+
+class SnapshotWriter {
+ public:
+  explicit SnapshotWriter(bool redact);
+  ~SnapshotWriter();
+  SnapshotWriter(const SnapshotWriter&) = delete;
+  SnapshotWriter& operator=(const SnapshotWriter&) = delete;
+
+  // An error says why the page cannot be read.
+  Result<void> add(std::string_view plural, std::string_view page);
+  // The bytes of the file. `objects` says when and from where it was read, and what is hidden.
+  std::string bytes(const Objects& objects);
+  // Writes the file atomically (a temporary file beside it, then a rename), readable by its owner alone.
+  Result<void> write(const Objects& objects, const std::string& path);
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+// `name` is for messages and becomes the origin.
+Result<Objects> read_snapshot_bytes(std::string_view bytes, const std::string& name);
+Result<Objects> read_snapshot(const std::string& path);
+
+}  // namespace dra::inspect

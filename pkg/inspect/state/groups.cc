@@ -1,0 +1,217 @@
+#include "pkg/inspect/state/groups.h"
+
+#include <algorithm>
+#include <deque>
+#include <map>
+
+#include "pkg/api/encode.h"
+#include "pkg/gang/gang.h"
+#include "pkg/gang/influence.h"
+#include "pkg/inspect/state/extended.h"
+#include "pkg/protocol/groups.h"
+
+namespace dra::inspect {
+namespace {
+
+using allocator::Outcome;
+
+// The group as it is searched: members whose extended resources a claim serves ask for that claim instead.
+struct AsClaims {
+  GroupQuestion group;
+  std::deque<ByClass> by_class;                 // what such members point to
+  std::vector<std::vector<std::string>> nodes;  // by member: those where the claim serves it, sorted; empty: all nodes
+};
+
+// As the manager: a member gets a claim unless it fits where device plugins offer what it asks for. Members of one
+// shape are decided alike.
+AsClaims as_claims(State& state, const GroupQuestion& group) {
+  AsClaims as{group, {}, std::vector<std::vector<std::string>>(group.members.size())};
+  std::map<std::string, bool> plugins_serve;  // by shape
+  for (size_t i = 0; i < group.members.size(); ++i) {
+    GroupQuestion::Member& member = as.group.members[i];
+    std::optional<ByClass> asked = asked_by_class(state.objects, *member.pod);
+    if (!asked || asked->nodes.empty()) continue;
+    if (asked->others) {
+      const auto known = plugins_serve.find(member.shape);
+      const bool served = known != plugins_serve.end() && !member.shape.empty()
+                              ? known->second
+                              : state.fits_as_is(*member.pod, member.claims);
+      plugins_serve[member.shape] = served;
+      if (served) continue;
+      as.nodes[i] = asked->nodes;
+    }
+    as.by_class.push_back(std::move(*asked));
+    member.pod = &as.by_class.back().rest;
+    member.claims.push_back(as.by_class.back().claim);
+  }
+  return as;
+}
+
+// Answers the search's questions about nodes from State.
+class StateNodes : public gang::Nodes {
+ public:
+  StateNodes(State& state, const AsClaims& as) : state_(state), group_(as.group), nodes_(as.nodes) {
+    for (const GroupQuestion::Member& member : as.group.members)
+      influence_ = std::max(influence_, gang::influence_of(*member.pod));
+  }
+
+  Influence influence() const override { return influence_; }
+  uint64_t version() const override { return 1; }
+  std::vector<gang::Candidate> candidates(size_t member) override { return ask(member, nodes_[member], false); }
+  std::optional<gang::NodeFacts> look(size_t member, gang::NodeId node) override {
+    const std::string name(state_.inventory.node_name(node));
+    const std::vector<std::string>& among = nodes_[member];
+    if (!among.empty() && !std::binary_search(among.begin(), among.end(), name)) return std::nullopt;
+    const std::vector<gang::Candidate> found = ask(member, {name}, true);
+    if (found.empty()) return std::nullopt;
+    return found.front().facts;
+  }
+  std::optional<gang::Resources> takes(size_t member) override {
+    const auto needs = placement::PodNeeds::of(*group_.members[member].pod);
+    if (!needs) return std::nullopt;
+    return gang::Resources{needs->charge().cpu, needs->charge().memory, 1};
+  }
+  std::vector<gang::Resources> left(const std::vector<gang::NodeId>& nodes) override {
+    std::vector<gang::Resources> all;
+    for (const gang::NodeId id : nodes) {
+      gang::Resources& here = all.emplace_back();
+      const auto node = state_.cluster.find_node(state_.inventory.node_name(id));
+      if (!node) continue;
+      const placement::NodeRow& row = state_.cluster.row(*node);
+      here = {row.cpu - row.used_cpu, row.memory - row.used_memory, row.max_pods - row.pods};
+    }
+    return all;
+  }
+  void place(size_t member, gang::NodeId node) override {
+    Placed there;
+    there.node = state_.inventory.node_name(node);
+    state_.take(group_.members[member].pod, {}, there);
+  }
+  void take_back(size_t member) override { state_.leave_node(group_.members[member].pod->metadata.uid); }
+  const std::string* label(gang::NodeId node, const std::string& key) const override {
+    const auto known = state_.objects.nodes.find(state_.inventory.node_name(node));
+    if (known == state_.objects.nodes.end()) return nullptr;
+    const auto found = known->second->metadata.labels.find(key);
+    return found == known->second->metadata.labels.end() ? nullptr : &found->second;
+  }
+
+ private:
+  std::vector<gang::Candidate> ask(size_t member, const std::vector<std::string>& among, bool quickly) {
+    const GroupQuestion::Member& one = group_.members[member];
+    std::vector<Claim> allocated;
+    for (const Claim& claim : one.claims)
+      if (claim->status.allocation) allocated.push_back(claim);
+    Placed refused;
+    const State::Nodes nodes = state_.nodes_for(one.pod, allocated, among, refused, quickly);
+    std::vector<gang::Candidate> found;
+    for (size_t i = 0; i < nodes.ids.size(); ++i)
+      found.push_back({nodes.ids[i], nodes.facts.empty() ? gang::NodeFacts{} : nodes.facts[i]});
+    return found;
+  }
+
+  State& state_;
+  const GroupQuestion& group_;
+  const std::vector<std::vector<std::string>>& nodes_;
+  Influence influence_ = Influence::kNode;
+};
+
+gang::GangRequest request_of(const GroupQuestion& group, const StateOptions& options) {
+  gang::GangRequest request;
+  request.uid = request.name = group.name;
+  request.min_count = group.min_count;
+  gang::Topology& topology = request.topology;
+  topology.levels = reconcile::levels_for(group.topology, options.topology_levels);
+  const auto place_of = [&](const std::string& key) -> std::optional<uint32_t> {
+    const auto found = std::find(topology.levels.begin(), topology.levels.end(), key);
+    if (key.empty() || found == topology.levels.end()) return std::nullopt;
+    return static_cast<uint32_t>(found - topology.levels.begin());
+  };
+  topology.required = place_of(group.topology.required);
+  topology.preferred = place_of(group.topology.preferred);
+  for (const GroupQuestion::Member& one : group.members) {
+    gang::Member& member = request.members.emplace_back();
+    member.name = one.pod->metadata.key();
+    member.uid = one.pod->metadata.uid;
+    member.claims = one.claims;
+    member.shape = one.shape;
+  }
+  return request;
+}
+
+GroupPlaced answer_of(State& state, const GroupQuestion& group, gang::Decision decision) {
+  GroupPlaced placed;
+  placed.why = decision.error ? decision.error->message() : decision.reason;
+  placed.guilty = decision.guilty;
+  if (decision.outcome == gang::Outcome::kUndecided) placed.outcome = Outcome::kBudgetSpent;
+  if (decision.outcome == gang::Outcome::kError) placed.outcome = Outcome::kError;
+  if (decision.outcome != gang::Outcome::kFound) return placed;
+  placed.outcome = Outcome::kFeasible;
+  placed.members.resize(group.members.size());
+  for (Placed& one : placed.members) one.why = "nothing is left for it beside the others of its group";
+  std::map<std::string, const api::AllocationResult*> results;  // by uid of the claim
+  for (const gang::ClaimResult& claim : decision.claims) results[claim.claim->metadata.uid] = &claim.result;
+  for (const gang::Placed& found : decision.members) {
+    Placed& one = placed.members[found.member];
+    one.outcome = Outcome::kFeasible;
+    one.why.clear();
+    one.node = state.inventory.node_name(found.node);
+    for (const Claim& claim : group.members[found.member].claims)
+      if (const auto result = results.find(claim->metadata.uid); result != results.end() && !claim->status.allocation)
+        one.results.push_back(*result->second);
+  }
+  return placed;
+}
+
+}  // namespace
+
+reconcile::MemoryView groups_in(const Objects& objects, const StateOptions& options) {
+  reconcile::MemoryView view;
+  view.ignored = options.features.on(objects.server_version).ignored_fields;
+  for (const auto& [key, pod] : objects.pods)
+    if (reconcile::group_of(*pod)) view.put(*pod);
+  for (const auto api : {reconcile::GroupApi::kCore, reconcile::GroupApi::kPlugins}) {
+    const auto known = objects.pod_groups.find(api);
+    if (known == objects.pod_groups.end()) {
+      view.known_groups[api] = {reconcile::GroupsKnown::State::kCannot, "they were not read"};
+      continue;
+    }
+    for (const auto& [key, group] : known->second) view.groups[api].emplace(key, *group);
+  }
+  return view;
+}
+
+bool can_be_decided(const api::Pod& pod) {
+  constexpr std::string_view kOurGate = "dra-controller-manager/allocation";
+  return pod.node_name.empty() && !pod.terminal() && !pod.metadata.deleting() &&
+         std::all_of(pod.scheduling_gates.begin(), pod.scheduling_gates.end(),
+                     [&](const std::string& gate) { return gate == kOurGate; });
+}
+
+bool is_started(const reconcile::View& view, const reconcile::Membership& member) {
+  const std::vector<const api::Pod*> pods = view.pods_of_group(member.group.key());
+  return std::any_of(pods.begin(), pods.end(), [](const api::Pod* pod) { return reconcile::has_started(*pod); });
+}
+
+std::string shape_of(const GroupQuestion::Member& member) {
+  const api::OwnerReference* owner = member.pod->metadata.controller();
+  if (owner == nullptr) return "";
+  std::string shape = owner->uid;
+  for (const Claim& claim : member.claims) shape += "\n" + api::encode(claim->spec);
+  return shape;
+}
+
+Result<GroupPlaced> place_group(State& state, const GroupQuestion& group) {
+  if (group.members.size() > reconcile::kMaxGroupMembers)
+    return fail(Code::kResourceExhausted, group.name + " has " + std::to_string(group.members.size()) +
+                                              " pods, and at most " + std::to_string(reconcile::kMaxGroupMembers) +
+                                              " are placed together");
+  for (const GroupQuestion::Member& member : group.members)
+    if (auto needs = placement::PodNeeds::of(*member.pod); !needs) return fail(needs.error());
+  state.learn();
+  const AsClaims as = as_claims(state, group);
+  gang::Gangs gangs(state.inventory, state.allocator(), {});
+  StateNodes nodes(state, as);
+  return answer_of(state, as.group, gangs.decide(request_of(as.group, state.options), nodes));
+}
+
+}  // namespace dra::inspect

@@ -1,0 +1,37 @@
+// cel: tries a selector on every published device. Pure over Objects.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "pkg/inspect/answer/answer.h"
+#include "pkg/inspect/state/objects.h"
+#include "pkg/inventory/features.h"
+
+namespace dra::inspect {
+
+// The result of a selector on the devices of a cluster.
+struct SelectorTrial {
+  std::string compile_error;  // not empty: nothing was evaluated; in the API server's words
+  std::string hint;           // what to write instead, if known
+  uint64_t estimated_cost = 0;
+  uint64_t most_cost = 0;  // of one evaluation
+  uint32_t devices = 0;
+  uint32_t matched = 0;
+  uint32_t failed = 0;
+  std::string first_error;   // of the first device on which it failed
+  std::string first_failed;  // that device
+  // Domain and name of attributes and capacities that it reads and no device has; with a similar name if there is one:
+  // `attribute "gpu.nvidia.com/productname": did you mean "productName"?`.
+  std::vector<std::string> unknown_names;
+};
+// `features`: the operator's choice; unset ones follow the server that the objects come from. Its slices show whether
+// it accepts functions on lists: a server whose gate is off admits no list-valued attribute.
+SelectorTrial try_selector(const Objects& objects, const std::string& expression,
+                           const inventory::FeatureChoice& features);
+
+// The matching devices, with the values that the expression reads of them. Status: kYes if some device matches, kNo if
+// none does, kUsage if the expression does not compile.
+Answer cel_answer(const Objects& objects, const std::string& expression, const inventory::FeatureChoice& features);
+
+}  // namespace dra::inspect

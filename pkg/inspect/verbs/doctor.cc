@@ -1,0 +1,391 @@
+#include "pkg/inspect/verbs/doctor.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "pkg/cel/cel.h"
+#include "pkg/inspect/verbs/chain.h"
+#include "pkg/inspect/verbs/explain.h"
+#include "pkg/inspect/state/shapes.h"
+#include "pkg/inspect/state/unknown.h"
+#include "pkg/protocol/device_health.h"
+#include "pkg/protocol/pod_claims.h"
+
+namespace dra::inspect {
+namespace {
+
+constexpr auto kLongWait = std::chrono::minutes(5);
+
+// Collects the findings of checks; a check that finds nothing is fine.
+class Findings {
+ public:
+  void begin(std::string check, std::string fine) {
+    end();
+    check_ = std::move(check);
+    fine_ = std::move(fine);
+    count_ = 0;
+  }
+  void add(Health health, std::string finding, std::string to_do) {
+    if (++count_ <= kMaxFindingsOfCheck) all_.push_back({check_, health, std::move(finding), std::move(to_do)});
+  }
+  std::vector<Diagnosis> take() {
+    end();
+    return std::move(all_);
+  }
+
+ private:
+  void end() {
+    if (count_ > kMaxFindingsOfCheck)
+      all_.push_back({check_, Health::kWarning, "and " + std::to_string(count_ - kMaxFindingsOfCheck) + " more", ""});
+    if (!check_.empty() && count_ == 0) all_.push_back({check_, Health::kFine, fine_, ""});
+  }
+
+  std::vector<Diagnosis> all_;
+  std::string check_, fine_;
+  size_t count_ = 0;
+};
+
+bool older_than(const std::string& since, Timestamp now, Duration limit) {
+  Timestamp begin;
+  return parse_rfc3339(since, begin) && now - begin > limit;
+}
+
+void check_served(const Objects& objects, Findings& findings) {
+  const auto& versions = objects.dra_versions;
+  findings.begin("served versions", "resource.k8s.io: " + join(versions, ", "));
+  const auto serves = [&](const char* version) {
+    return std::find(versions.begin(), versions.end(), version) != versions.end();
+  };
+  if (versions.empty())
+    return findings.add(Health::kIll, "the server does not serve resource.k8s.io",
+                        "use Kubernetes 1.34 or newer, or enable resource.k8s.io/v1beta2 with --runtime-config");
+  if (!serves("v1") && !serves("v1beta2") && !serves("v1beta1"))
+    return findings.add(Health::kIll, "resource.k8s.io is served in " + join(versions, ", ") + " only",
+                        "nobody allocates devices by these versions: use Kubernetes 1.34 or newer, or enable "
+                        "resource.k8s.io/v1beta2 with --runtime-config");
+  if (!serves("v1"))
+    findings.add(Health::kWarning, "resource.k8s.io is served in " + join(versions, ", ") + " only, not in v1",
+                 "upgrade to Kubernetes 1.34 or newer; the manager speaks the older versions, too");
+}
+
+void check_gates(const Objects& objects, Findings& findings) {
+  std::vector<std::string> on, off;
+  for (const auto& [name, enabled] : objects.feature_gates) (enabled ? on : off).push_back(name);
+  findings.begin("feature gates", objects.feature_gates.empty()
+                                      ? "not known: the API server's /metrics say it, where they may be read"
+                                      : "of the API server: on: " + (on.empty() ? "none" : join(on, ", ")) +
+                                            (off.empty() ? "" : "; off: " + join(off, ", ")));
+  if (const auto gate = objects.feature_gates.find("DynamicResourceAllocation");
+      gate != objects.feature_gates.end() && !gate->second)
+    findings.add(Health::kIll, "the gate DynamicResourceAllocation is off in the API server",
+                 "start kube-apiserver, kube-scheduler, kube-controller-manager and kubelets with "
+                 "--feature-gates=DynamicResourceAllocation=true");
+}
+
+void check_visible(const Objects& objects, Findings& findings) {
+  findings.begin("permissions", "everything that answers need may be listed");
+  for (const Hidden& hidden : objects.hidden)
+    findings.add(Health::kWarning, hidden.what + " cannot be listed", hidden.why);
+  for (const std::string& unreadable : objects.unreadable)
+    findings.add(Health::kWarning, "an object cannot be read: " + unreadable, "");
+}
+
+void check_classes(const State& state, Findings& findings) {
+  const auto& classes = state.objects.classes;
+  findings.begin("device classes",
+                 counted(classes.size(), "class") + (classes.size() > 1 ? " (all selectors compile)" : ""));
+  cel::EnvironmentOptions options;
+  const inventory::Features& features = state.inventory.features();
+  options.list_attributes = features.list_attributes;
+  if (features.selectors_of_137) options.release = cel::Release::k137;
+  const cel::Environment environment(options);
+  for (const auto& [name, one] : classes)
+    for (size_t i = 0; i < one->selectors.size(); ++i) {
+      const cel::CompileResult result = cel::compile(one->selectors[i], environment);
+      if (!result.ok())
+        findings.add(Health::kIll,
+                     "selector " + std::to_string(i + 1) + " of class " + name +
+                         " does not compile: " + result.error->message.substr(0, result.error->message.find('\n')),
+                     "kubectl edit deviceclass " + name);
+    }
+}
+
+std::string of_node(const inventory::PoolInfo& pool) {
+  return pool.node.empty() ? "" : " on node " + pool.node;
+}
+
+// Devices are told apart by driver, pool and name: what one node holds, its namesakes on other nodes are not free.
+void check_shared_names(const State& state, Findings& findings) {
+  for (const auto& [pool, slices] : slices_by_pool(state.objects)) {
+    std::map<std::string_view, std::string_view> nodes;  // by device
+    bool told = false;
+    for (const api::ResourceSlice* slice : slices)
+      for (const api::Device& device : slice->devices) {
+        const std::string& node = slice->per_device_node_selection ? device.node_name : slice->node_name;
+        if (node.empty() || told) continue;
+        const auto [same, fresh] = nodes.try_emplace(device.name, node);
+        if (fresh || same->second == node) continue;
+        told = true;
+        findings.add(Health::kWarning,
+                     "nodes " + std::string(same->second) + " and " + node + " publish device " + device.name +
+                         " under one pool name, " + pool.first + "/" + pool.second +
+                         ": while a claim holds it on one node, it is not free on the other",
+                     "configure driver " + pool.first + " to publish one pool per node, named after the node");
+      }
+  }
+}
+
+void check_pools(const State& state, Findings& findings) {
+  if (state.objects.hides("resourceslices")) return findings.begin("pools", "");
+  size_t pools = 0;
+  for (const inventory::PoolInfo& pool : state.inventory.pools()) pools += pool.seen_slices > 0;
+  findings.begin("pools", counted(pools, "pool") + ", all complete");
+  std::set<inventory::PoolId> told;
+  for (const inventory::PoolInfo& pool : state.inventory.pools_by_node()) {
+    const std::string name = "pool " + pool.driver + "/" + pool.name;
+    if (pool.seen_slices == 0) {
+      if (pool.held > 0)
+        findings.add(Health::kIll, name + " is published no more, but claims hold devices of it",
+                     "see whether the driver's pod runs");
+      continue;
+    }
+    if (pool.state != inventory::PoolState::kComplete)
+      findings.add(Health::kIll,
+                   name + (pool.differs_by_node ? of_node(pool) : "") + " is " +
+                       std::string(inventory::pool_state_name(pool.state)) + ": " + pool.reason,
+                   "look at the log of the pod of driver " + pool.driver +
+                       (pool.node.empty() ? ", which publishes it" : of_node(pool)));
+    if (pool.obsolete_slices > 0 && told.insert(pool.id).second)
+      findings.add(Health::kWarning,
+                   name + " still has " + counted(pool.obsolete_slices, "slice") + " of an older generation",
+                   "the driver should delete them");
+  }
+  check_shared_names(state, findings);
+}
+
+void check_unknown(const State& state, Findings& findings) {
+  findings.begin("unknown fields", "every field of slices, classes, claims and PodGroups is known");
+  for (const Unknown& one : unknown_of(state)) findings.add(Health::kIll, one.what + ": " + one.why, "");
+}
+
+void check_stale_nodes(const Objects& objects, Findings& findings) {
+  findings.begin("drivers", "every slice belongs to a node that is there and ready");
+  if (objects.hides("nodes")) return;
+  std::set<std::pair<std::string, std::string>> told;
+  for (const auto& [name, slice] : objects.slices) {
+    if (slice->node_name.empty() || !told.emplace(slice->driver, slice->node_name).second) continue;
+    const auto node = objects.nodes.find(slice->node_name);
+    if (node == objects.nodes.end()) {
+      findings.add(
+          Health::kIll,
+          "driver " + slice->driver + " publishes devices of node " + slice->node_name + ", which does not exist",
+          "if the node is gone for good and the driver leaves its slice behind: kubectl delete resourceslice " + name +
+              " (a driver that runs publishes it again)");
+      continue;
+    }
+    for (const api::Condition& condition : node->second->conditions)
+      if (condition.type == "Ready" && condition.status != "True")
+        findings.add(
+            Health::kWarning,
+            "node " + slice->node_name + " is not ready; devices of driver " + slice->driver + " are still published",
+            "");
+  }
+}
+
+// A driver's pods usually come from a DaemonSet. Which one cannot be seen; but it can be seen that none runs on a node
+// where its devices are published, while some run elsewhere.
+void check_driver_pods(const Objects& objects, Findings& findings) {
+  std::set<std::string> with_daemons;
+  for (const auto& [key, pod] : objects.pods) {
+    const api::OwnerReference* owner = pod->metadata.controller();
+    if (owner != nullptr && owner->kind == "DaemonSet" && pod->phase == "Running") with_daemons.insert(pod->node_name);
+  }
+  findings.begin("driver pods", with_daemons.empty() ? "not known: no pod of a DaemonSet can be seen"
+                                                     : "each node with devices runs pods of a DaemonSet");
+  if (with_daemons.empty() || objects.hides("pods")) return;
+  std::set<std::pair<std::string, std::string>> told;
+  for (const auto& [name, slice] : objects.slices)
+    if (!slice->node_name.empty() && !with_daemons.contains(slice->node_name) &&
+        told.emplace(slice->driver, slice->node_name).second)
+      findings.add(Health::kWarning,
+                   "driver " + slice->driver + " publishes devices of node " + slice->node_name +
+                       ", where no pod of a DaemonSet runs",
+                   "see whether the driver's pod should run there: pods with these devices cannot start without it");
+}
+
+// "nvidia.com/gpu" from a device plugin beside slices of driver gpu.nvidia.com.
+void check_device_plugins(const Objects& objects, Findings& findings) {
+  findings.begin("device plugins", "no node offers the same devices by a device plugin, too");
+  std::map<std::string, std::set<std::string>> drivers;
+  for (const auto& [name, slice] : objects.slices)
+    if (!slice->node_name.empty() && !slice->devices.empty()) drivers[slice->node_name].insert(slice->driver);
+  for (const auto& [name, of_node] : drivers) {
+    const auto node = objects.nodes.find(name);
+    if (node == objects.nodes.end()) continue;
+    for (const auto& [resource, amount] : node->second->allocatable) {
+      const size_t slash = resource.find('/');
+      if (slash == std::string::npos || amount == "0") continue;
+      const std::string domain = resource.substr(0, slash);
+      for (const std::string& driver : of_node)
+        if (driver == domain || driver.ends_with("." + domain))
+          findings.add(Health::kIll,
+                       "node " + name + " offers " + resource + " by a device plugin and slices of driver " + driver +
+                           ": one device may be given out twice",
+                       "switch one of the two off on that node");
+    }
+  }
+}
+
+void check_double(const State& state, Findings& findings) {
+  findings.begin("double allocations", "no device, counter or capacity is handed out twice");
+  for (const inventory::AuditFinding& one : state.inventory.audit()) {
+    std::vector<std::string> claims;
+    for (const std::string& uid : one.claims)
+      if (const auto claim = state.objects.claim_by_uid.find(uid); claim != state.objects.claim_by_uid.end())
+        claims.push_back(claim->second->metadata.key() + " (by " + decided_by(*claim->second) + ")");
+    findings.add(
+        Health::kIll, one.message + (claims.empty() ? "" : "; claims: " + join(claims, ", ")),
+        "one of these claims must give it up: see which pods work (kubectl dra who NODE), and let the owner of "
+        "the others end them");
+  }
+}
+
+std::string driver_of(const std::string& device) {
+  return device.substr(0, device.find('/'));
+}
+
+void check_claims(const State& state, Findings& findings) {
+  const Objects& objects = state.objects;
+  findings.begin("stuck claims", "none");
+  for (const auto& [key, claim] : objects.claims) {
+    if (auto broken = broken_claim(state, *claim, nullptr); broken && broken->kind == Break::kClaimStuck) {
+      findings.add(Health::kIll, words_of(*broken, objects.taken), broken->to_do);
+      continue;
+    }
+    // The same rule as for the event DeviceTrouble.
+    if (!claim->status.reserved_for.empty() && !claim->metadata.deleting())
+      for (const reconcile::DeviceTrouble& trouble :
+           reconcile::troubles_of(*claim, objects.hides("resourceslices") ? nullptr : &state.inventory)) {
+        const bool harmless = reconcile::may_pass(trouble.kind) && all_run(objects, *claim);
+        findings.add(
+            harmless ? Health::kWarning : Health::kIll,
+            "device " + trouble.device + " of ResourceClaim " + key + ": " + trouble.why +
+                (harmless ? "; its pods run (some drivers withdraw devices in use)" : ""),
+            harmless ? "nothing, if driver " + driver_of(trouble.device) + " is known to do so; else look at its log"
+                     : "look at the log of driver " + driver_of(trouble.device) +
+                           "; kubectl dra explain on the claim says what helps");
+      }
+    if (objects.hides("pods")) continue;
+    for (const auto& consumer : claim->status.reserved_for) {
+      if (!reconcile::is_pod_reference(consumer)) continue;
+      const auto pod = objects.pods.find(claim->metadata.ns + "/" + consumer.name);
+      if (pod == objects.pods.end() || pod->second->metadata.uid != consumer.uid)
+        findings.add(
+            Health::kWarning, "ResourceClaim " + key + " is reserved for pod " + consumer.name + ", which is gone",
+            "whoever runs the claim controller should prune it: kube-controller-manager, or this manager's lifecycle");
+    }
+  }
+}
+
+void check_pods(const State& state, Findings& findings) {
+  const Objects& objects = state.objects;
+  findings.begin("waiting pods", "no pod with claims has waited for 5 minutes");
+  for (const auto& [key, pod] : objects.pods) {
+    if (pod->resource_claims.empty() || pod->terminal()) continue;
+    const Chain chain = chain_of(state, *pod);
+    const bool waits = pod->node_name.empty() && older_than(pod->metadata.creation_timestamp, objects.taken, kLongWait);
+    if (!chain.broken.empty() && (waits || !pod->node_name.empty()))
+      findings.add(Health::kIll, "pod " + key + ": " + words_of(chain.broken[0], objects.taken), chain.broken[0].to_do);
+    else if (waits)
+      findings.add(Health::kWarning,
+                   "pod " + key + " has waited for " + age_text(pod->metadata.creation_timestamp, objects.taken),
+                   "kubectl dra explain pod/" + pod->metadata.name + " -n " + pod->metadata.ns);
+  }
+}
+
+// Who made the existing allocations.
+void check_allocators(const Objects& objects, Findings& findings) {
+  std::map<std::string, size_t> by;
+  for (const auto& [key, claim] : objects.claims)
+    if (claim->status.allocation) ++by[decided_by(*claim)];
+  std::vector<std::string> texts;
+  for (const auto& [name, count] : by) texts.push_back(name + " (" + counted(count, "claim") + ")");
+  findings.begin("allocators", texts.empty() ? "no claim is allocated" : join(texts, ", "));
+  const bool ours = by.contains(std::string(reconcile::kFieldManager));
+  if (ours && by.size() > (by.contains("unknown") ? 2u : 1u))
+    findings.add(Health::kWarning, "several programs allocate: " + join(texts, ", "),
+                 "each driver needs one of them alone: docs/install.md, Exclusivity, per driver");
+}
+
+// A check that found nothing because it could not look is not fine.
+void doubt(std::vector<Diagnosis>& found, const Objects& objects) {
+  static const std::map<std::string_view, std::vector<std::string_view>> kReads{
+      {"device classes", {"deviceclasses"}},
+      {"pools", {"resourceslices"}},
+      {"unknown fields", {"deviceclasses", "resourceclaims", "resourceslices"}},
+      {"drivers", {"nodes", "resourceslices"}},
+      {"driver pods", {"pods", "resourceslices"}},
+      {"device plugins", {"nodes", "resourceslices"}},
+      {"allocators", {"resourceclaims"}},
+      {"double allocations", {"resourceclaims", "resourceslices"}},
+      {"stuck claims", {"pods", "resourceclaims"}},
+      {"waiting pods", {"pods", "resourceclaims"}}};
+  for (Diagnosis& one : found) {
+    const auto reads = kReads.find(one.check);
+    if (one.health != Health::kFine || reads == kReads.end()) continue;
+    std::vector<std::string> unseen;
+    for (const Hidden& hidden : objects.hidden)
+      for (const std::string_view plural : reads->second)
+        if (hidden.what == plural || hidden.what.starts_with(std::string(plural) + " outside"))
+          unseen.push_back(hidden.what);
+    if (unseen.empty()) continue;
+    one.health = Health::kWarning;
+    one.finding = "not known: " + join(unseen, ", ") + " cannot be listed";
+  }
+}
+
+}  // namespace
+
+std::vector<Diagnosis> diagnose(const State& state) {
+  Findings findings;
+  check_served(state.objects, findings);
+  check_gates(state.objects, findings);
+  check_visible(state.objects, findings);
+  check_classes(state, findings);
+  check_pools(state, findings);
+  check_unknown(state, findings);
+  check_stale_nodes(state.objects, findings);
+  check_driver_pods(state.objects, findings);
+  check_device_plugins(state.objects, findings);
+  check_allocators(state.objects, findings);
+  check_double(state, findings);
+  check_claims(state, findings);
+  check_pods(state, findings);
+  std::vector<Diagnosis> found = findings.take();
+  doubt(found, state.objects);
+  return found;
+}
+
+Answer doctor_answer(const std::vector<Diagnosis>& found, const Objects& objects) {
+  Answer answer{"DRADoctor"};
+  Table table{"", "checks", {{"CHECK", "check"}, {"HEALTH", "health"}, {"FINDING", "finding"}}, {}};
+  bool ill = false;
+  for (const Diagnosis& one : found) {
+    static const std::map<Health, Cell> kWords{{Health::kFine, {"fine", Tone::kGood}},
+                                               {Health::kWarning, {"warning", Tone::kWarn}},
+                                               {Health::kIll, {"ill", Tone::kBad}}};
+    ill = ill || one.health == Health::kIll;
+    table.rows.push_back({"", {one.check, kWords.at(one.health), one.finding}});
+    if (!one.to_do.empty()) answer.after.push_back(one.check + ": " + one.to_do);
+  }
+  std::vector<std::string> each_once;
+  for (std::string& line : answer.after)
+    if (std::find(each_once.begin(), each_once.end(), line) == each_once.end()) each_once.push_back(std::move(line));
+  answer.after = std::move(each_once);
+  answer.tables.push_back(std::move(table));
+  answer.status = ill ? Status::kNo : objects.hidden.empty() ? Status::kYes : Status::kUnknown;
+  return answer;
+}
+
+}  // namespace dra::inspect

@@ -1,0 +1,139 @@
+#include "pkg/inspect/verbs/explain_group.h"
+
+#include <algorithm>
+#include <set>
+
+#include "pkg/inspect/verbs/chain.h"
+#include "pkg/protocol/group_claims.h"
+
+namespace dra::inspect {
+namespace {
+
+using allocator::Outcome;
+
+// The members of a group that wait, and what keeps the first of those that are not ready.
+struct WaitingMembers {
+  GroupQuestion question;
+  size_t waiting = 0;
+  std::string not_ready;  // "Pod ml/w-1 is not ready: ..."
+};
+
+std::string why_not_ready(const Objects& objects, const api::Pod& pod) {
+  for (const api::PodResourceClaim& entry : pod.resource_claims)
+    if (is_entry_of_group(objects, pod, entry)) return reconcile::why_entry_of_group_waits(pod, entry);
+  if (!can_be_decided(pod))
+    return pod.metadata.deleting() ? "it is being deleted" : "it is held by " + join(pod.scheduling_gates, ", ");
+  const auto claims = claims_of(objects, pod);
+  return claims ? "" : claims.error().message();
+}
+
+WaitingMembers waiting_members(const Objects& objects, const reconcile::View& view,
+                               const reconcile::Membership& member) {
+  WaitingMembers found{{member.group.shown(), member.min_count, {}, member.topology}, 0, ""};
+  for (const auto& [key, pod] : objects.pods) {
+    if (!pod->node_name.empty() || pod->terminal()) continue;
+    const reconcile::Membership other = reconcile::membership_of(view, *pod);
+    if (other.state != reconcile::Membership::State::kMember || !(other.group == member.group)) continue;
+    ++found.waiting;
+    found.question.min_count = std::max(found.question.min_count, other.min_count);
+    if (const std::string why = why_not_ready(objects, *pod); !why.empty()) {
+      if (found.not_ready.empty()) found.not_ready = "Pod " + key + " is not ready: " + why + ".";
+      continue;
+    }
+    found.question.members.push_back({pod.get(), *claims_of(objects, *pod), ""});
+    found.question.members.back().shape = shape_of(found.question.members.back());
+  }
+  return found;
+}
+
+std::string nodes_text(const GroupPlaced& placed) {
+  std::set<std::string> nodes;
+  for (const Placed& one : placed.members)
+    if (one.outcome == Outcome::kFeasible) nodes.insert(one.node);
+  constexpr size_t kShown = 4;
+  std::string text;
+  size_t named = 0;
+  for (const std::string& node : nodes) {
+    if (named++ == kShown) return text + " and " + std::to_string(nodes.size() - kShown) + " more";
+    text += (text.empty() ? "" : ", ") + node;
+  }
+  return text;
+}
+
+void add_found(JudgedPod& judged, const WaitingMembers& group, const GroupPlaced& placed, const api::Pod& asked) {
+  size_t fit = 0;
+  for (const Placed& one : placed.members) fit += one.outcome == Outcome::kFeasible;
+  judged.outcome = JudgedPod::Outcome::kFits;
+  judged.lines.push_back("Fits: " + counted(fit, "member") + " now, on " + nodes_text(placed) + ".");
+  for (size_t i = 0; i < group.question.members.size(); ++i) {
+    if (group.question.members[i].pod != &asked) continue;
+    if (placed.members[i].outcome == Outcome::kFeasible) {
+      judged.lines.push_back("This pod would go to node " + placed.members[i].node + ".");
+    } else {
+      judged.outcome = JudgedPod::Outcome::kDoesNotFit;
+      judged.lines.push_back("This pod waits: " + placed.members[i].why + ".");
+    }
+  }
+}
+
+// Why a member does not even fit alone; nothing if it does.
+void add_cause(JudgedPod& judged, const api::Pod& pod, const JudgeAlone& alone) {
+  const JudgedPod single = alone(pod);
+  if (single.outcome == JudgedPod::Outcome::kFits) {
+    judged.lines.push_back("A single member would fit: there is no place for all of them at once.");
+    return;
+  }
+  judged.lines.push_back("Pod " + pod.metadata.key() + " does not even fit alone:");
+  judged.lines.insert(judged.lines.end(), single.lines.begin(), single.lines.end());
+}
+
+}  // namespace
+
+JudgedPod judge_group(State& state, const reconcile::View& view, const reconcile::Membership& member,
+                      const api::Pod& asked, const JudgeAlone& alone) {
+  const WaitingMembers group = waiting_members(state.objects, view, member);
+  const size_t ready = group.question.members.size();
+  JudgedPod judged;
+  std::string head = "It is a member of " + member.group.shown() + ": " + counted(group.question.min_count, "pod") +
+                     " must be placed together";
+  if (!member.topology.required.empty()) head += ", in one " + member.topology.required;
+  judged.lines.push_back(head + ".");
+  if (ready < group.question.min_count) {
+    judged.lines.push_back(
+        "Does not fit: " + std::to_string(ready) + " of " + counted(group.question.min_count, "member") + " are ready" +
+        (group.waiting < group.question.min_count ? ", and " + counted(group.waiting, "pod") + " of the group exist"
+                                                  : "") +
+        ".");
+    if (!group.not_ready.empty()) judged.lines.push_back(group.not_ready);
+    return judged;
+  }
+  const auto placed = place_group(state, group.question);
+  if (!placed || placed->outcome == Outcome::kError) {
+    judged.lines.push_back("Does not fit: " + (placed ? placed->why : placed.error().message()) + ".");
+    return judged;
+  }
+  if (placed->outcome == Outcome::kFeasible) {
+    add_found(judged, group, *placed, asked);
+    return judged;
+  }
+  if (placed->outcome != Outcome::kInfeasible) {
+    judged.outcome = JudgedPod::Outcome::kUndecided;
+    judged.lines.push_back("Neither found nor refuted: " + placed->why + ".");
+    return judged;
+  }
+  judged.lines.push_back("Does not fit: " + placed->why + ".");
+  add_cause(judged, placed->guilty ? *group.question.members[*placed->guilty].pod : asked, alone);
+  return judged;
+}
+
+std::vector<const api::Pod*> pods_of_pod_group(const Objects& objects, const std::string& ns, const std::string& name) {
+  std::vector<const api::Pod*> pods;
+  for (const auto& [key, pod] : objects.pods) {
+    if (pod->metadata.ns != ns || pod->terminal()) continue;
+    const auto group = reconcile::group_of(*pod);
+    if (group && group->source != reconcile::GroupRef::Source::kJob && group->name == name) pods.push_back(pod.get());
+  }
+  return pods;
+}
+
+}  // namespace dra::inspect
