@@ -2,10 +2,10 @@
 #include <charconv>
 
 #include "cmd/kubectl-dra/verb.h"
-#include "pkg/inspect/verbs/cel_query.h"
 #include "pkg/inspect/source/files.h"
-#include "pkg/inspect/verbs/lint.h"
 #include "pkg/inspect/state/manifest.h"
+#include "pkg/inspect/verbs/cel_query.h"
+#include "pkg/inspect/verbs/lint.h"
 #include "pkg/inspect/verbs/whatif.h"
 
 namespace dra::kubectl {

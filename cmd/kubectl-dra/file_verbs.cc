@@ -3,8 +3,8 @@
 
 #include "cmd/kubectl-dra/verb.h"
 #include "pkg/inspect/source/files.h"
-#include "pkg/inspect/verbs/fits.h"
 #include "pkg/inspect/source/snapshot.h"
+#include "pkg/inspect/verbs/fits.h"
 
 namespace dra::kubectl {
 namespace {

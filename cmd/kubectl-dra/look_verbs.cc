@@ -1,7 +1,7 @@
 // Verbs that look: top, who, explain.
 #include "cmd/kubectl-dra/verb.h"
-#include "pkg/inspect/verbs/explain.h"
 #include "pkg/inspect/source/label_filter.h"
+#include "pkg/inspect/verbs/explain.h"
 #include "pkg/inspect/verbs/top.h"
 #include "pkg/inspect/verbs/who.h"
 

@@ -4,17 +4,17 @@
 #include <bit>
 #include <unordered_map>
 
-#include "pkg/allocator/nodes/best_fit.h"
-#include "pkg/allocator/search/candidate_matrix.h"
-#include "pkg/allocator/plan/columns.h"
+#include "pkg/allocator/budget/namespace_budget.h"
 #include "pkg/allocator/explain/explain.h"
-#include "pkg/allocator/plan/filters.h"
+#include "pkg/allocator/nodes/best_fit.h"
 #include "pkg/allocator/nodes/node_index.h"
 #include "pkg/allocator/nodes/node_search.h"
+#include "pkg/allocator/plan/columns.h"
+#include "pkg/allocator/plan/filters.h"
 #include "pkg/allocator/plan/plan.h"
+#include "pkg/allocator/search/candidate_matrix.h"
 #include "pkg/allocator/search/refutations.h"
 #include "pkg/allocator/search/search.h"
-#include "pkg/allocator/budget/namespace_budget.h"
 #include "pkg/base/check.h"
 
 namespace dra::allocator {

@@ -6,8 +6,8 @@
 #include <unordered_map>
 #include <utility>
 
-#include "pkg/gang/session.h"
-#include "pkg/gang/table.h"
+#include "pkg/gang/search/session.h"
+#include "pkg/gang/search/table.h"
 
 namespace dra::gang {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "pkg/api/core.h"
-#include "pkg/gang/gang.h"
+#include "pkg/gang/request.h"
 
 namespace dra::gang {
 

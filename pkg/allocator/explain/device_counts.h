@@ -13,8 +13,8 @@
 #include <tuple>
 #include <vector>
 
-#include "pkg/allocator/explain/device_cause.h"
 #include "pkg/allocator/budget/meter.h"
+#include "pkg/allocator/explain/device_cause.h"
 
 namespace dra::allocator {
 

@@ -12,8 +12,8 @@
 #include <unordered_set>
 #include <vector>
 
-#include "pkg/allocator/plan/filters.h"
 #include "pkg/allocator/locality.h"
+#include "pkg/allocator/plan/filters.h"
 #include "pkg/allocator/reasons.h"
 #include "pkg/api/resource.h"
 #include "pkg/base/error.h"

@@ -10,8 +10,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "pkg/allocator/budget/meter.h"
 #include "pkg/allocator/budget/deferred_frees.h"
+#include "pkg/allocator/budget/meter.h"
 #include "pkg/cel/cel.h"
 #include "pkg/inventory/device_index.h"
 

@@ -25,9 +25,9 @@
 #include <unordered_set>
 #include <vector>
 
+#include "pkg/allocator/plan/plan.h"
 #include "pkg/allocator/search/candidate_matrix.h"
 #include "pkg/allocator/search/component_states.h"
-#include "pkg/allocator/plan/plan.h"
 #include "pkg/inventory/hash128.h"
 
 namespace dra::allocator {

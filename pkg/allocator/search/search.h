@@ -17,8 +17,8 @@
 #include <unordered_map>
 #include <vector>
 
-#include "pkg/allocator/search/candidate_matrix.h"
 #include "pkg/allocator/budget/meter.h"
+#include "pkg/allocator/search/candidate_matrix.h"
 #include "pkg/allocator/search/packing.h"
 #include "pkg/allocator/search/refutations.h"
 #include "pkg/base/error.h"

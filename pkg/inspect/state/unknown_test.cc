@@ -5,10 +5,10 @@
 
 #include <algorithm>
 
+#include "pkg/inspect/state/manifest.h"
 #include "pkg/inspect/verbs/doctor.h"
 #include "pkg/inspect/verbs/explain.h"
 #include "pkg/inspect/verbs/fits.h"
-#include "pkg/inspect/state/manifest.h"
 #include "pkg/inspect/verbs/top.h"
 
 namespace dra::inspect::unknown_test {

@@ -5,10 +5,10 @@
 #include <set>
 
 #include "pkg/cel/cel.h"
-#include "pkg/inspect/verbs/chain.h"
-#include "pkg/inspect/verbs/explain.h"
 #include "pkg/inspect/state/shapes.h"
 #include "pkg/inspect/state/unknown.h"
+#include "pkg/inspect/verbs/chain.h"
+#include "pkg/inspect/verbs/explain.h"
 #include "pkg/protocol/device_health.h"
 #include "pkg/protocol/pod_claims.h"
 

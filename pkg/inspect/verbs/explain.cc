@@ -2,13 +2,13 @@
 
 #include <algorithm>
 
-#include "pkg/inspect/verbs/chain.h"
-#include "pkg/inspect/verbs/explain_group.h"
 #include "pkg/inspect/state/extended.h"
-#include "pkg/inspect/verbs/judge.h"
-#include "pkg/inspect/verbs/top.h"
 #include "pkg/inspect/state/unknown.h"
 #include "pkg/inspect/state/volumes.h"
+#include "pkg/inspect/verbs/chain.h"
+#include "pkg/inspect/verbs/explain_group.h"
+#include "pkg/inspect/verbs/judge.h"
+#include "pkg/inspect/verbs/top.h"
 #include "pkg/protocol/group_claims.h"
 #include "pkg/protocol/pod_claims.h"
 #include "pkg/verdict/nodes.h"

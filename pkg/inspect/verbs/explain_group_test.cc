@@ -3,9 +3,9 @@
 
 #include <functional>
 
-#include "pkg/inspect/verbs/explain.h"
 #include "pkg/inspect/answer/layout.h"
 #include "pkg/inspect/state/objects_fixture.h"
+#include "pkg/inspect/verbs/explain.h"
 #include "pkg/inspect/verbs/replay.h"
 
 namespace dra::inspect::explain_group_test {

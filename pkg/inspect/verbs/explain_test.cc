@@ -5,10 +5,10 @@
 
 #include <functional>
 
+#include "pkg/inspect/answer/layout.h"
+#include "pkg/inspect/source/label_filter.h"
 #include "pkg/inspect/verbs/chain.h"
 #include "pkg/inspect/verbs/doctor.h"
-#include "pkg/inspect/source/label_filter.h"
-#include "pkg/inspect/answer/layout.h"
 #include "pkg/inspect/verbs/top.h"
 #include "pkg/inspect/verbs/who.h"
 

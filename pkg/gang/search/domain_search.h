@@ -18,9 +18,9 @@
 #include <unordered_set>
 #include <vector>
 
-#include "pkg/gang/gang.h"
-#include "pkg/gang/table.h"
-#include "pkg/gang/trial.h"
+#include "pkg/gang/request.h"
+#include "pkg/gang/search/table.h"
+#include "pkg/gang/search/trial.h"
 
 namespace dra::gang {
 

@@ -1,4 +1,4 @@
-#include "pkg/gang/joint.h"
+#include "pkg/gang/search/joint.h"
 
 #include <algorithm>
 #include <limits>

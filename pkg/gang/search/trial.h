@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "pkg/gang/gang.h"
-#include "pkg/gang/table.h"
+#include "pkg/gang/request.h"
+#include "pkg/gang/search/table.h"
 #include "pkg/inventory/hash128.h"
 
 namespace dra::gang {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "pkg/base/error.h"
-#include "pkg/gang/gang.h"
+#include "pkg/gang/request.h"
 
 namespace dra::gang {
 

@@ -4,8 +4,8 @@
 #include <array>
 #include <map>
 
-#include "pkg/gang/joint.h"
-#include "pkg/gang/session.h"
+#include "pkg/gang/search/joint.h"
+#include "pkg/gang/search/session.h"
 #include "pkg/inventory/device_index.h"
 
 namespace dra::gang {

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "pkg/base/strings.h"
-#include "pkg/gang/session.h"
+#include "pkg/gang/search/session.h"
 
 namespace dra::gang {
 

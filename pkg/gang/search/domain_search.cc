@@ -1,4 +1,4 @@
-#include "pkg/gang/domain_search.h"
+#include "pkg/gang/search/domain_search.h"
 #include "pkg/inventory/device_index.h"
 
 #include <algorithm>

@@ -16,9 +16,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "pkg/gang/domain_search.h"
-#include "pkg/gang/gang.h"
-#include "pkg/gang/table.h"
+#include "pkg/gang/request.h"
+#include "pkg/gang/search/domain_search.h"
+#include "pkg/gang/search/table.h"
 
 namespace dra::gang {
 

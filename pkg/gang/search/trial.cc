@@ -1,4 +1,4 @@
-#include "pkg/gang/trial.h"
+#include "pkg/gang/search/trial.h"
 
 #include "pkg/base/check.h"
 

@@ -1,4 +1,4 @@
-#include "pkg/gang/session.h"
+#include "pkg/gang/search/session.h"
 
 #include <algorithm>
 #include <numeric>

@@ -2,7 +2,7 @@
 #include <algorithm>
 
 #include "pkg/api/selectors.h"
-#include "pkg/gang/domain_search.h"
+#include "pkg/gang/search/domain_search.h"
 #include "pkg/inventory/device_index.h"
 
 namespace dra::gang {

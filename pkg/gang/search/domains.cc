@@ -5,7 +5,7 @@
 
 #include "pkg/api/topology_level.h"
 #include "pkg/gang/levels.h"
-#include "pkg/gang/session.h"
+#include "pkg/gang/search/session.h"
 #include "pkg/inventory/device_index.h"
 
 namespace dra::gang {

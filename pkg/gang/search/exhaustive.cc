@@ -1,7 +1,7 @@
 // DomainSearch: exhaustive search for places of members; remembers states that have no solution.
 #include <algorithm>
 
-#include "pkg/gang/domain_search.h"
+#include "pkg/gang/search/domain_search.h"
 
 namespace dra::gang {
 

@@ -1,5 +1,5 @@
 // The bound is never below what can be placed, and it refutes what counting each kind alone does not.
-#include "pkg/gang/joint.h"
+#include "pkg/gang/search/joint.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "pkg/gang/table.h"
+#include "pkg/gang/search/table.h"
 
 #include <algorithm>
 #include <set>
