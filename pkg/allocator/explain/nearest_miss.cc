@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t kMostDevices = 4096;  // whose attributes are examined
 constexpr size_t kMostText = 8192;     // of a selector
-constexpr size_t kShown = 3;
+constexpr size_t kShownMisses = 3;
 
 std::string_view skip_blanks(std::string_view text) {
   const size_t at = text.find_first_not_of(" \t\r\n");
@@ -98,10 +98,10 @@ std::string some_of(const std::set<std::string>& names) {
   std::string text;
   size_t shown = 0;
   for (const std::string& name : names) {
-    if (shown++ == kShown) break;
+    if (shown++ == kShownMisses) break;
     text += (text.empty() ? "" : ", ") + name;
   }
-  return names.size() > kShown ? text + " and " + std::to_string(names.size() - kShown) + " more" : text;
+  return names.size() > kShownMisses ? text + " and " + std::to_string(names.size() - kShownMisses) + " more" : text;
 }
 
 }  // namespace

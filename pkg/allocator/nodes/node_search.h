@@ -17,6 +17,7 @@
 #include "pkg/allocator/plan/plan.h"
 #include "pkg/allocator/search/refutations.h"
 #include "pkg/allocator/search/search.h"
+#include "pkg/base/random.h"
 
 namespace dra::allocator {
 
