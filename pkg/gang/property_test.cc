@@ -159,7 +159,7 @@ std::string broken(Scenario& scenario, const Decision& decision) {
 }
 
 TEST(GangProperty, RandomGroupsAgreeWithBruteForce) {
-  const uint64_t first = from_environment("DRA_SEED", 1), cases = from_environment("DRA_CASES", 3000);
+  const uint64_t first = from_environment("DRA_SEED", 1), cases = from_environment("DRA_GROUP_CASES", 3000);
   std::cout << "random groups from seed " << first << ", " << cases << " of them\n";
   uint64_t found = 0, impossible = 0, undecided = 0, too_big = 0, slices = 0, failures = 0;
   for (uint64_t seed = first; seed < first + cases && failures < 5; ++seed) {

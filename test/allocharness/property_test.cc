@@ -118,7 +118,8 @@ TEST(AllocatorProperty, BrokenObjectsBreakNothing) {
   const uint64_t seed = from_environment("DRA_SEED", 1);
   std::cout << "mutations from seed " << seed << "\n";
   SeededRandom random(seed);
-  for (int i = 0; i < 4000; ++i) {
+  const uint64_t mutations = from_environment("DRA_ALLOCATOR_CASES", 20'000) / 5;
+  for (uint64_t i = 0; i < mutations; ++i) {
     const std::string text = mutated(oracle::write_case(oracle::random_world(random.next())), random);
     const std::string broken = fuzz_one(text);
     ASSERT_EQ(broken, "") << text;
