@@ -407,7 +407,8 @@ TEST(Permissions, VolumesAreMissingToPodsWithVolumesAlone) {
       for (const client::Permission& p : permissions_of(role, every_mode()))
         permissions.push_back(rule_text(p.verb, p));
   EXPECT_EQ(permissions.size(), 14u) << "list and watch of seven kinds";
-  for (const std::string& permission : permissions) {
+  for (size_t i = 0; i < permissions.size(); i += from_environment("DRA_PERMISSION_STEP", 1)) {
+    const std::string& permission = permissions[i];
     SCOPED_TRACE(permission);
     Guarded world;
     world.install_roles(permission);
