@@ -24,7 +24,7 @@ using Json = nlohmann::json;
 constexpr const char* kVolumeBindingAnnotation = "dra-controller-manager/volume-binding";
 constexpr const char* kBoundByController = "pv.kubernetes.io/bound-by-controller";
 constexpr Duration kLimit = std::chrono::seconds(600);  // kube-scheduler's bindTimeoutSeconds
-constexpr Duration kWorthAnEvent = std::chrono::seconds(30);
+constexpr Duration kWaitWorthAnEvent = std::chrono::seconds(30);
 
 std::string mark(const std::string& node, WallTime now) {
   return node + " " + format_rfc3339(now);
@@ -121,11 +121,11 @@ class Waiting {
       answer.writes = std::move(unmark_);
       return answer;
     }
-    const bool long_enough = !what_.empty() && now_ - since_ >= kWorthAnEvent;
+    const bool long_enough = !what_.empty() && now_ - since_ >= kWaitWorthAnEvent;
     StepAnswer answer =
         StepAnswer::wait(long_enough ? reconcile::EventReason("WaitingForVolumes") : reconcile::EventReason(),
                          "devices are allocated on node " + node_ + "; waits, for 10 minutes at most, for " + what_);
-    if (!what_.empty()) answer.requeue_after = since_ + (long_enough ? kLimit : kWorthAnEvent) - now_;
+    if (!what_.empty()) answer.requeue_after = since_ + (long_enough ? kLimit : kWaitWorthAnEvent) - now_;
     answer.writes = std::move(writes_);
     return answer;
   }

@@ -6,6 +6,9 @@
 
 #include "controllers/allocation/options.h"
 #include "controllers/allocation/pod/recreations.h"
+#include "pkg/nodes/node_chooser.h"
+#include "pkg/reconcile/effect.h"
+#include "pkg/reconcile/view.h"
 
 namespace dra::allocation {
 
