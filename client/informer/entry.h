@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "pkg/api/decode_protobuf.h"
+#include "pkg/api/decode/decode_protobuf.h"
 #include "pkg/api/meta.h"
 #include "pkg/api/unknown_fields.h"
 #include "pkg/base/error.h"

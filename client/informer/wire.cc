@@ -3,8 +3,8 @@
 #include <simdjson.h>
 
 #include "client/informer/entry.h"
-#include "pkg/api/decode_protobuf.h"
-#include "pkg/api/json_repair.h"
+#include "pkg/api/decode/decode_protobuf.h"
+#include "pkg/api/decode/json_repair.h"
 #include "pkg/base/strings.h"
 #include "pkg/base/utf8.h"
 

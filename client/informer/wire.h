@@ -13,7 +13,7 @@ namespace dra::client {
 struct WatchEvent {
   enum class Type { kAdded, kModified, kDeleted, kBookmark, kError };
   Type type = Type::kAdded;
-  // The object is protobuf in its envelope (pkg/api/decode_protobuf.h). Error events are always JSON.
+  // The object is protobuf in its envelope (pkg/api/decode/decode_protobuf.h). Error events are always JSON.
   bool protobuf = false;
   // The object's JSON text or protobuf bytes.
   std::string object;

@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "client/rest/status.h"
-#include "pkg/api/decode_protobuf.h"
+#include "pkg/api/decode/decode_protobuf.h"
 
 namespace dra::client {
 namespace {

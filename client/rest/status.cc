@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "pkg/api/decode_protobuf.h"
+#include "pkg/api/decode/decode_protobuf.h"
 #include "pkg/base/strings.h"
 
 namespace dra::client {

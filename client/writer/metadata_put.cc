@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "client/rest/status.h"
-#include "pkg/api/decode_protobuf.h"
+#include "pkg/api/decode/decode_protobuf.h"
 #include "pkg/base/strings.h"
 
 namespace dra::client {

@@ -18,7 +18,7 @@
 #include <string_view>
 
 #include "client/writer/writer.h"
-#include "pkg/api/protobuf_metadata.h"
+#include "pkg/api/decode/protobuf_metadata.h"
 
 namespace dra::client {
 

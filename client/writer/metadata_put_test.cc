@@ -8,7 +8,7 @@
 
 #include "client/rest/status.h"
 #include "client/transport/in_process.h"
-#include "pkg/api/decode_protobuf.h"
+#include "pkg/api/decode/decode_protobuf.h"
 #include "pkg/base/protobuf_wire.h"
 #include "pkg/reactor/sim_reactor.h"
 

@@ -10,7 +10,7 @@
 
 #include "cmd/dra-conformance/command.h"
 #include "cmd/dra-conformance/lines.h"
-#include "pkg/api/decode.h"
+#include "pkg/api/decode/decode.h"
 #include "pkg/api/storage.h"
 #include "pkg/placement/decision.h"
 

@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cmd/kubectl-dra/verb.h"
-#include "pkg/api/decode.h"
+#include "pkg/api/decode/decode.h"
 #include "pkg/base/timestamp.h"
 #include "pkg/inspect/source/files.h"
 #include "pkg/inspect/state/manifest.h"

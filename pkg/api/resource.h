@@ -5,7 +5,7 @@
 // type whose absence differs in meaning from its zero value. Quantities are the text of the wire ("80Gi"), because a
 // bad one must reach the inventory, which reports why the pool is unusable; parse them with Quantity
 // (pkg/api/quantity.h). Opaque parameters are raw JSON text; large ones of claims are not kept. Lists keep their order.
-// v1beta1 and v1beta2 objects are read as v1 (decode.h converts them).
+// v1beta1 and v1beta2 objects are read as v1 (decode/decode.h converts them).
 #pragma once
 
 #include <cstdint>

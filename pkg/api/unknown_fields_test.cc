@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "pkg/api/decode.h"
+#include "pkg/api/decode/decode.h"
 #include "pkg/api/scheduling.h"
 #include "test/support/schema_places.h"
 

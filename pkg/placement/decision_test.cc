@@ -3,7 +3,7 @@
 
 #include <gmock/gmock.h>
 
-#include "pkg/api/decode.h"
+#include "pkg/api/decode/decode.h"
 #include "pkg/api/pod_bounds.h"
 
 namespace dra::placement::decision_test {

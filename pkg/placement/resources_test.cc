@@ -4,7 +4,7 @@
 
 #include <limits>
 
-#include "pkg/api/decode.h"
+#include "pkg/api/decode/decode.h"
 
 namespace dra::placement::resources_test {
 namespace {

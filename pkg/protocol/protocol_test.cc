@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "pkg/api/decode.h"
+#include "pkg/api/decode/decode.h"
 #include "pkg/base/random.h"
 #include "pkg/protocol/leaving.h"
 #include "pkg/protocol/memory_view.h"

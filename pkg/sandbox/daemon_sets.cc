@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "pkg/api/core.h"
-#include "pkg/api/decode.h"
+#include "pkg/api/decode/decode.h"
 #include "pkg/api/selectors.h"
 #include "pkg/sandbox/pod_sets.h"
 #include "pkg/sandbox/workload.h"

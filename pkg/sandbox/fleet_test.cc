@@ -4,7 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "pkg/api/decode.h"
+#include "pkg/api/decode/decode.h"
 
 namespace dra::sandbox::fleet_test {
 

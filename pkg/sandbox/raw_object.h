@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "client/informer/entry.h"
-#include "pkg/api/decode.h"
+#include "pkg/api/decode/decode.h"
 #include "pkg/api/meta.h"
 #include "pkg/base/error.h"
 

@@ -8,7 +8,7 @@
 #include <span>
 
 #include "pkg/allocator/allocator.h"
-#include "pkg/api/decode.h"
+#include "pkg/api/decode/decode.h"
 #include "pkg/base/random.h"
 #include "pkg/inventory/inventory.h"
 #include "test/allocharness/contest.h"

@@ -8,7 +8,7 @@
 #include "client/informer/wire.h"
 #include "client/rest/status.h"
 #include "client/transport/stream_splitter.h"
-#include "pkg/api/decode_protobuf.h"
+#include "pkg/api/decode/decode_protobuf.h"
 #include "test/fuzz/seed_text.h"
 
 namespace {

@@ -7,7 +7,7 @@
 #include "client/informer/wire.h"
 #include "client/rest/status.h"
 #include "client/transport/line_splitter.h"
-#include "pkg/api/decode.h"
+#include "pkg/api/decode/decode.h"
 #include "test/fuzz/seed_text.h"
 
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "pkg/api/decode.h"
+#include "pkg/api/decode/decode.h"
 #include "pkg/inventory/inventory.h"
 #include "pkg/protocol/pod_claims.h"
 #include "pkg/protocol/proof.h"

@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "pkg/api/decode.h"
+#include "pkg/api/decode/decode.h"
 #include "pkg/api/encode.h"
 
 namespace dra::oracle {

@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "controllers/allocation/allocation_fixture.h"
-#include "pkg/api/decode.h"
+#include "pkg/api/decode/decode.h"
 #include "pkg/protocol/leaving.h"
 #include "pkg/protocol/pod_claims.h"
 #include "pkg/protocol/proof.h"

@@ -1,10 +1,10 @@
 // Schemas: the shapes of kinds as tables, one for each group and version.
 //
 // One table drives everything that depends on a kind's fields. The client reads protobuf by the field numbers
-// (pkg/api/protobuf_document.h). The embedded API server uses the rest: strict decoding (unknown and duplicate fields,
-// type mismatches), normalisation (what Go's `omitempty` drops or prints), protobuf requests and responses, the merge
-// keys of strategic merge patch, the list types of server-side apply, and the OpenAPI documents. The facts come from
-// staging/src/k8s.io/api (generated.proto numbers, json tags, patchStrategy, listType).
+// (pkg/api/decode/protobuf_document.h). The embedded API server uses the rest: strict decoding (unknown and duplicate
+// fields, type mismatches), normalisation (what Go's `omitempty` drops or prints), protobuf requests and responses, the
+// merge keys of strategic merge patch, the list types of server-side apply, and the OpenAPI documents. The facts come
+// from staging/src/k8s.io/api (generated.proto numbers, json tags, patchStrategy, listType).
 //
 // Table text: one paragraph per type; each further line is `<protobuf number> <json name> <type> [flags]`:
 //

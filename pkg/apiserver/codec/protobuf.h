@@ -6,7 +6,7 @@
 
 #include <string_view>
 
-#include "pkg/api/decode_protobuf.h"
+#include "pkg/api/decode/decode_protobuf.h"
 #include "pkg/apiserver/codec/codec.h"
 #include "pkg/apiserver/model/json.h"
 #include "pkg/apiserver/model/status.h"

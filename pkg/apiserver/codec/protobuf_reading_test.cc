@@ -6,7 +6,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "pkg/api/decode_protobuf.h"
+#include "pkg/api/decode/decode_protobuf.h"
 #include "pkg/apiserver/codec/codec.h"
 #include "pkg/apiserver/codec/protobuf_answer.h"
 #include "pkg/apiserver/model/json_text.h"

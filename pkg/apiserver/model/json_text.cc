@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "pkg/api/json_repair.h"
+#include "pkg/api/decode/json_repair.h"
 
 namespace dra::apiserver {
 

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "pkg/api/decode.h"
+#include "pkg/api/decode/decode.h"
 #include "pkg/api/scheduling.h"
 #include "pkg/base/utf8.h"
 #include "pkg/yaml/yaml.h"

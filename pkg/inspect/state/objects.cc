@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "pkg/api/decode.h"
+#include "pkg/api/decode/decode.h"
 #include "pkg/base/strings.h"
 
 namespace dra::inspect {

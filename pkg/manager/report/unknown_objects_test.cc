@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "pkg/api/decode.h"
+#include "pkg/api/decode/decode.h"
 #include "pkg/base/strings.h"
 
 namespace dra::manager::unknown_objects_test {

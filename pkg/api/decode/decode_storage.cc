@@ -1,5 +1,5 @@
 // decode<T>() for the kinds of storage.h.
-#include "pkg/api/decode_entry.h"
+#include "pkg/api/decode/decode_entry.h"
 #include "pkg/api/pod_bounds.h"
 #include "pkg/api/storage.h"
 

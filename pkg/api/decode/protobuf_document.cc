@@ -1,10 +1,10 @@
-#include "pkg/api/protobuf_document.h"
+#include "pkg/api/decode/protobuf_document.h"
 
 #include <simdjson.h>
 
 #include <cstring>
 
-#include "pkg/api/protobuf_shape.h"
+#include "pkg/api/decode/protobuf_shape.h"
 #include "pkg/base/protobuf_wire.h"
 #include "pkg/base/timestamp.h"
 #include "pkg/base/utf8.h"

@@ -8,7 +8,7 @@
 #include <span>
 #include <string_view>
 
-#include "pkg/api/read_fields.h"
+#include "pkg/api/decode/read_fields.h"
 #include "pkg/api/schema/schema.h"
 
 namespace dra::api::detail {

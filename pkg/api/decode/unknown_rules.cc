@@ -1,4 +1,4 @@
-#include "pkg/api/unknown_rules.h"
+#include "pkg/api/decode/unknown_rules.h"
 
 #include <algorithm>
 #include <array>

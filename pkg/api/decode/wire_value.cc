@@ -1,4 +1,4 @@
-#include "pkg/api/wire_value.h"
+#include "pkg/api/decode/wire_value.h"
 
 #include <simdjson.h>
 
@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "pkg/api/json_repair.h"
-#include "pkg/api/protobuf_document.h"
+#include "pkg/api/decode/json_repair.h"
+#include "pkg/api/decode/protobuf_document.h"
 #include "pkg/base/random.h"
 
 namespace dra::api::detail {

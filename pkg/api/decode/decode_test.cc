@@ -1,4 +1,4 @@
-#include "pkg/api/decode.h"
+#include "pkg/api/decode/decode.h"
 
 #include <gmock/gmock.h>
 #include <malloc.h>
@@ -8,11 +8,11 @@
 #include <thread>
 
 #include "pkg/api/claim_bounds.h"
+#include "pkg/api/decode/wire_value.h"
 #include "pkg/api/pod_bounds.h"
 #include "pkg/api/scheduling.h"
 #include "pkg/api/selectors.h"
 #include "pkg/api/storage.h"
-#include "pkg/api/wire_value.h"
 
 namespace dra::api::decode_test {
 namespace {

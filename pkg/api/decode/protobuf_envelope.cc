@@ -1,8 +1,8 @@
-#include "pkg/api/protobuf_envelope.h"
+#include "pkg/api/decode/protobuf_envelope.h"
 
 #include <nlohmann/json.hpp>
 
-#include "pkg/api/decode_entry.h"
+#include "pkg/api/decode/decode_entry.h"
 #include "pkg/base/protobuf_wire.h"
 #include "pkg/base/strings.h"
 

@@ -1,11 +1,11 @@
-#include "pkg/api/read_fields.h"
+#include "pkg/api/decode/read_fields.h"
 
 #include <algorithm>
 #include <limits>
 
+#include "pkg/api/decode/unknown_rules.h"
 #include "pkg/api/resource.h"
 #include "pkg/api/storage.h"
-#include "pkg/api/unknown_rules.h"
 #include "pkg/base/strings.h"
 #include "pkg/base/utf8.h"
 

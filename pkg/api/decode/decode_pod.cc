@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "pkg/api/decode_entry.h"
+#include "pkg/api/decode/decode_entry.h"
 #include "pkg/api/pod_bounds.h"
 #include "pkg/api/release.h"
 #include "pkg/base/strings.h"

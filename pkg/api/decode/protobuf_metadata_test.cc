@@ -1,8 +1,8 @@
-#include "pkg/api/protobuf_metadata.h"
+#include "pkg/api/decode/protobuf_metadata.h"
 
 #include <gtest/gtest.h>
 
-#include "pkg/api/decode_protobuf.h"
+#include "pkg/api/decode/decode_protobuf.h"
 #include "pkg/base/protobuf_wire.h"
 
 namespace dra::api::protobuf_metadata_test {

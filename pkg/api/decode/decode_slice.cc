@@ -1,7 +1,7 @@
 // decode<T>() for ResourceSlice and its devices, DeviceClass and DeviceTaintRule.
-#include "pkg/api/decode_entry.h"
-#include "pkg/api/decode_resource_parts.h"
-#include "pkg/api/find_unknown.h"
+#include "pkg/api/decode/decode_entry.h"
+#include "pkg/api/decode/decode_resource_parts.h"
+#include "pkg/api/decode/find_unknown.h"
 
 namespace dra::api {
 namespace detail {

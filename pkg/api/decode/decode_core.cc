@@ -1,5 +1,5 @@
 // decode<T>() for the kinds of core.h except Pod, and for the parts of meta.h.
-#include "pkg/api/decode_entry.h"
+#include "pkg/api/decode/decode_entry.h"
 #include "pkg/base/strings.h"
 
 namespace dra::api {

@@ -1,10 +1,10 @@
-// From a reader to the public decode<T>(). Internal to pkg/api: included by the decode_*.cc files only.
+// From a reader to the public decode<T>(). Internal to pkg/api/decode: included by the decode_*.cc files only.
 #pragma once
 
-#include "pkg/api/decode.h"
-#include "pkg/api/decode_protobuf.h"
-#include "pkg/api/protobuf_envelope.h"
-#include "pkg/api/read_fields.h"
+#include "pkg/api/decode/decode.h"
+#include "pkg/api/decode/decode_protobuf.h"
+#include "pkg/api/decode/protobuf_envelope.h"
+#include "pkg/api/decode/read_fields.h"
 #include "pkg/base/strings.h"
 
 namespace dra::api::detail {

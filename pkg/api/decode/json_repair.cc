@@ -1,4 +1,4 @@
-#include "pkg/api/json_repair.h"
+#include "pkg/api/decode/json_repair.h"
 
 #include <algorithm>
 #include <charconv>

@@ -11,8 +11,8 @@
 #include <string_view>
 #include <vector>
 
+#include "pkg/api/decode/wire_value.h"
 #include "pkg/api/meta.h"
-#include "pkg/api/wire_value.h"
 
 namespace dra::api::detail {
 

@@ -1,7 +1,7 @@
 // Decoding of PodGroups.
-#include "pkg/api/decode_entry.h"
-#include "pkg/api/find_unknown.h"
-#include "pkg/api/read_fields.h"
+#include "pkg/api/decode/decode_entry.h"
+#include "pkg/api/decode/find_unknown.h"
+#include "pkg/api/decode/read_fields.h"
 #include "pkg/api/scheduling.h"
 
 namespace dra::api {

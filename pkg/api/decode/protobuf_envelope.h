@@ -4,8 +4,8 @@
 #include <string_view>
 #include <vector>
 
-#include "pkg/api/protobuf_document.h"
-#include "pkg/api/protobuf_shape.h"
+#include "pkg/api/decode/protobuf_document.h"
+#include "pkg/api/decode/protobuf_shape.h"
 #include "pkg/base/error.h"
 
 namespace dra::api::detail {

@@ -1,9 +1,9 @@
-#include "pkg/api/protobuf_shape.h"
+#include "pkg/api/decode/protobuf_shape.h"
 
 #include <deque>
 #include <map>
 
-#include "pkg/api/unknown_rules.h"
+#include "pkg/api/decode/unknown_rules.h"
 #include "pkg/base/check.h"
 
 namespace dra::api::detail {

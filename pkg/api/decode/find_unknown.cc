@@ -1,10 +1,10 @@
-#include "pkg/api/find_unknown.h"
+#include "pkg/api/decode/find_unknown.h"
 
 #include <algorithm>
 
+#include "pkg/api/decode/unknown_rules.h"
 #include "pkg/api/schema/schema.h"
 #include "pkg/api/schema/tables.h"
-#include "pkg/api/unknown_rules.h"
 
 namespace dra::api::detail {
 namespace {

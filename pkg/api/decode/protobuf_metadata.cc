@@ -1,7 +1,7 @@
-#include "pkg/api/protobuf_metadata.h"
+#include "pkg/api/decode/protobuf_metadata.h"
 
-#include "pkg/api/decode_protobuf.h"
-#include "pkg/api/protobuf_envelope.h"
+#include "pkg/api/decode/decode_protobuf.h"
+#include "pkg/api/decode/protobuf_envelope.h"
 #include "pkg/base/protobuf_wire.h"
 #include "pkg/base/strings.h"
 

@@ -1,7 +1,7 @@
 // Readers that classes and claims share. Internal to pkg/api.
 #pragma once
 
-#include "pkg/api/read_fields.h"
+#include "pkg/api/decode/read_fields.h"
 #include "pkg/api/resource.h"
 
 namespace dra::api::detail {

@@ -1,7 +1,7 @@
 // ProtobufDocument: one protobuf message of the Kubernetes API, read as the JSON of the same object would be.
 //
-// Internal to pkg/api. The readers of decode_*.cc see a WireValue and do not know which encoding it came from, so an
-// object means the same in both. Numbers and types of the fields come from the schema tables (pkg/api/schema).
+// Internal to pkg/api. The readers of decode_*.cc see a WireValue and do not know which encoding it came from,
+// so an object means the same in both. Numbers and types of the fields come from the schema tables (pkg/api/schema).
 //
 //   ProtobufDocument document;
 //   const WireValue pod = document.open(message, shape);
@@ -23,7 +23,7 @@
 #include <string_view>
 #include <vector>
 
-#include "pkg/api/wire_value.h"
+#include "pkg/api/decode/wire_value.h"
 
 namespace dra::api::detail {
 

@@ -1,9 +1,9 @@
 // decode<T>() for ResourceClaim, ResourceClaimTemplate and what a claim holds.
 #include "pkg/api/claim_bounds.h"
-#include "pkg/api/decode_entry.h"
-#include "pkg/api/decode_resource_parts.h"
-#include "pkg/api/find_unknown.h"
-#include "pkg/api/unknown_rules.h"
+#include "pkg/api/decode/decode_entry.h"
+#include "pkg/api/decode/decode_resource_parts.h"
+#include "pkg/api/decode/find_unknown.h"
+#include "pkg/api/decode/unknown_rules.h"
 
 namespace dra::api {
 namespace detail {

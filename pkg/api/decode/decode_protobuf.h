@@ -12,7 +12,7 @@
 #include <string>
 #include <string_view>
 
-#include "pkg/api/decode.h"
+#include "pkg/api/decode/decode.h"
 
 namespace dra::api {
 

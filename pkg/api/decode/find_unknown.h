@@ -5,8 +5,8 @@
 // anything unknown costs next to nothing.
 #pragma once
 
+#include "pkg/api/decode/read_fields.h"
 #include "pkg/api/rare.h"
-#include "pkg/api/read_fields.h"
 #include "pkg/api/resource.h"
 #include "pkg/api/scheduling.h"
 #include "pkg/api/unknown_fields.h"
