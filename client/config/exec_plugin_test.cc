@@ -5,6 +5,7 @@
 
 #include <optional>
 
+#include "pkg/base/timestamp.h"
 #include "pkg/reactor/asio_reactor.h"
 #include "pkg/reactor/sim_reactor.h"
 

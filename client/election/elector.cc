@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "pkg/base/check.h"
+#include "pkg/base/timestamp.h"
 #include "pkg/log/log.h"
 
 namespace dra::client {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "pkg/base/timestamp.h"
 #include "pkg/base/utf8.h"
 #include "pkg/log/log.h"
 

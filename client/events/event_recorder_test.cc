@@ -6,6 +6,7 @@
 
 #include "client/testing/fake_server.h"
 #include "client/testing/fault.h"
+#include "pkg/base/timestamp.h"
 #include "pkg/reactor/sim_reactor.h"
 
 namespace dra::client::event_recorder_test {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "pkg/base/strings.h"
+#include "pkg/base/timestamp.h"
 
 namespace dra::client::testing {
 

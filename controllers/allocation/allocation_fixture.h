@@ -16,6 +16,7 @@
 #include "controllers/allocation/allocation.h"
 #include "controllers/allocation/protocol.h"
 #include "pkg/api/selectors.h"
+#include "pkg/base/timestamp.h"
 #include "pkg/protocol/memory_view.h"
 #include "pkg/protocol/pod_claims.h"
 #include "pkg/protocol/proof.h"

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "controllers/claimtemplate/claimtemplate_fixture.h"
+#include "pkg/base/timestamp.h"
 
 namespace dra::claimtemplate::claimtemplate_test {
 

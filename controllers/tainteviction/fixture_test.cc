@@ -1,6 +1,7 @@
 #include <nlohmann/json.hpp>
 
 #include "controllers/tainteviction/tainteviction_fixture.h"
+#include "pkg/base/timestamp.h"
 
 namespace dra::tainteviction {
 

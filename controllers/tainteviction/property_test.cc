@@ -2,6 +2,7 @@
 #include "controllers/tainteviction/tainteviction_fixture.h"
 #include "controllers/tainteviction/verdict.h"
 #include "pkg/base/random.h"
+#include "pkg/base/timestamp.h"
 #include "pkg/protocol/pod_claims.h"
 
 namespace dra::tainteviction::property_test {

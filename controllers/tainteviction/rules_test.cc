@@ -3,6 +3,7 @@
 
 #include "controllers/tainteviction/rules.h"
 #include "controllers/tainteviction/tainteviction_fixture.h"
+#include "pkg/base/timestamp.h"
 
 namespace dra::tainteviction::rules_test {
 

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "controllers/tainteviction/tainteviction.h"
+#include "pkg/base/timestamp.h"
 #include "pkg/protocol/memory_view.h"
 #include "test/support/objects.h"
 

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "controllers/tainteviction/tainteviction_fixture.h"
+#include "pkg/base/timestamp.h"
 #include "pkg/protocol/pod_claims.h"
 
 namespace dra::tainteviction::tainteviction_test {

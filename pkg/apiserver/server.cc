@@ -19,6 +19,7 @@
 #include "pkg/apiserver/store/sqlite_store.h"
 #include "pkg/base/go_duration.h"
 #include "pkg/base/strings.h"
+#include "pkg/base/timestamp.h"
 
 namespace dra::apiserver {
 

@@ -4,6 +4,7 @@
 #include "pkg/base/error.h"
 #include "pkg/base/random.h"
 #include "pkg/base/strings.h"
+#include "pkg/base/timestamp.h"
 #include "pkg/base/utf8.h"
 
 namespace dra::base_test {

@@ -2,8 +2,6 @@
 
 #include <time.h>
 
-#include "pkg/base/timestamp.h"
-
 namespace dra {
 
 WallTime SystemClock::wall_now() const {
@@ -17,13 +15,6 @@ Duration thread_processor_time() {
   timespec used{};
   ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
   return std::chrono::seconds(used.tv_sec) + std::chrono::nanoseconds(used.tv_nsec);
-}
-
-std::string format_rfc3339(WallTime t) {
-  return format_rfc3339(Timestamp(t));
-}
-std::string format_rfc3339_micro(WallTime t) {
-  return format_rfc3339_micro(Timestamp(t));
 }
 
 }  // namespace dra

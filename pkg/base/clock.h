@@ -2,7 +2,6 @@
 #pragma once
 
 #include <chrono>
-#include <string>
 
 namespace dra {
 
@@ -44,10 +43,6 @@ class ManualClock : public Clock {
   MonoTime mono_{};
 };
 
-// metav1.Time: "2026-11-21T10:00:00Z", to the second.
-std::string format_rfc3339(WallTime t);
-// metav1.MicroTime: "2026-11-21T10:00:00.000000Z".
-std::string format_rfc3339_micro(WallTime t);
-// Texts that somebody else wrote are read as Timestamp (timestamp.h), which has their whole range.
+// Texts of times are in timestamp.h.
 
 }  // namespace dra

@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "pkg/base/timestamp.h"
 #include "pkg/manager/manager.h"
 #include "pkg/manager/report/device_gauges.h"
 #include "pkg/manager/report/exclusivity.h"

@@ -4,6 +4,7 @@
 
 #include "pkg/api/encode.h"
 #include "pkg/base/json_text.h"
+#include "pkg/base/timestamp.h"
 #include "pkg/protocol/leaving.h"
 #include "pkg/protocol/pod_claims.h"
 #include "pkg/reconcile/view.h"

@@ -4,6 +4,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "pkg/base/timestamp.h"
+
 namespace dra::sandbox::driver_test {
 
 TEST(DriverTest, BindsAfterItsDelayOnceAndKeepsForeignEntries) {

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "pkg/base/timestamp.h"
 #include "pkg/sandbox/pod_sets.h"
 #include "pkg/sandbox/workload.h"
 

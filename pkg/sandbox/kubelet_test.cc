@@ -5,6 +5,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "pkg/base/timestamp.h"
 #include "pkg/sandbox/run_time.h"
 
 namespace dra::sandbox::kubelet_test {

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "pkg/base/random.h"
+#include "pkg/base/timestamp.h"
 
 namespace dra::sandbox {
 

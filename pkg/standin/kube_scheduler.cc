@@ -5,6 +5,7 @@
 
 #include "client/rest/resource_path.h"
 #include "pkg/api/encode.h"
+#include "pkg/base/timestamp.h"
 #include "pkg/placement/storage_facts.h"
 #include "pkg/protocol/pod_claims.h"
 

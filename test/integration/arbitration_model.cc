@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "pkg/base/timestamp.h"
 #include "pkg/protocol/groups.h"
 #include "pkg/protocol/leaving.h"
 #include "pkg/protocol/pod_claims.h"

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "pkg/base/timestamp.h"
 #include "test/integration/cluster.h"
 
 namespace dra::integration::discovery_test {

@@ -12,6 +12,7 @@
 #include "client/rest/status.h"
 #include "client/writer/writer.h"
 #include "pkg/api/decode/decode_protobuf.h"
+#include "pkg/base/timestamp.h"
 #include "pkg/manager/watch/discovery.h"
 #include "pkg/protocol/pod_claims.h"
 #include "pkg/protocol/proof.h"

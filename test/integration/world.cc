@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "pkg/base/timestamp.h"
+
 namespace dra::integration {
 
 void World::begin(Claims claims, bool manager, bool scheduler) {

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "controllers/allocation/allocation_fixture.h"
+#include "pkg/base/timestamp.h"
 #include "pkg/protocol/extended_claim.h"
 
 namespace dra::allocation::bind_extended_test {

@@ -3,6 +3,7 @@
 
 #include "controllers/allocation/allocation_fixture.h"
 #include "controllers/allocation/bind/bind_steps.h"
+#include "pkg/base/timestamp.h"
 
 namespace dra::allocation::bind_volumes_test {
 

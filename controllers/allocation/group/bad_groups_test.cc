@@ -2,6 +2,7 @@
 #include <ctime>
 
 #include "controllers/allocation/allocation_fixture.h"
+#include "pkg/base/timestamp.h"
 #include "pkg/protocol/groups.h"
 #include "pkg/protocol/topology.h"
 

@@ -3,6 +3,7 @@
 
 #include "controllers/allocation/allocation_fixture.h"
 #include "controllers/allocation/group/group_members.h"
+#include "pkg/base/timestamp.h"
 #include "pkg/protocol/groups.h"
 
 namespace dra::allocation {

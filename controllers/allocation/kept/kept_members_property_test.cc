@@ -7,6 +7,7 @@
 
 #include "controllers/allocation/allocation_fixture.h"
 #include "controllers/allocation/kept/kept_members.h"
+#include "pkg/base/timestamp.h"
 #include "pkg/protocol/groups.h"
 #include "pkg/protocol/users.h"
 

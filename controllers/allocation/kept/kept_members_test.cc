@@ -8,6 +8,7 @@
 
 #include "controllers/allocation/allocation_fixture.h"
 #include "controllers/allocation/group/same_choice.h"
+#include "pkg/base/timestamp.h"
 #include "pkg/protocol/groups.h"
 
 namespace dra::allocation::kept_members_test {

@@ -1,6 +1,7 @@
 // Claims of PodGroups (KEP-5729): our pods wait with a true sentence, and nothing is said of pods that kube-scheduler
 // runs.
 #include "controllers/allocation/allocation_fixture.h"
+#include "pkg/base/timestamp.h"
 
 namespace dra::allocation::group_claims_test {
 

@@ -1,5 +1,6 @@
 // Order: which pods may overtake a waiting group, and for how long. And domains of nodes, for groups and single pods.
 #include "controllers/allocation/allocation_fixture.h"
+#include "pkg/base/timestamp.h"
 #include "pkg/protocol/groups.h"
 #include "pkg/protocol/topology.h"
 

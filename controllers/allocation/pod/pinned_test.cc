@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "controllers/allocation/allocation_fixture.h"
+#include "pkg/base/timestamp.h"
 
 namespace dra::allocation::pinned_test {
 

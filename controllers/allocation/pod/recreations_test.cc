@@ -3,6 +3,7 @@
 
 #include "controllers/allocation/allocation_fixture.h"
 #include "controllers/allocation/pod/pinned.h"
+#include "pkg/base/timestamp.h"
 
 namespace dra::allocation::recreations_test {
 

@@ -7,6 +7,7 @@
 #include "controllers/allocation/bind/bind_conditions.h"
 #include "controllers/allocation/causes.h"
 #include "controllers/allocation/pod/condition.h"
+#include "pkg/base/timestamp.h"
 #include "pkg/nodes/shape.h"
 #include "pkg/protocol/pod_claims.h"
 #include "pkg/protocol/proof.h"

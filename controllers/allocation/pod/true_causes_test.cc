@@ -3,6 +3,7 @@
 #include "controllers/allocation/allocation_fixture.h"
 #include "controllers/allocation/bind/bind_conditions.h"
 #include "controllers/allocation/causes.h"
+#include "pkg/base/timestamp.h"
 #include "pkg/protocol/groups.h"
 
 namespace dra::allocation::true_causes_test {

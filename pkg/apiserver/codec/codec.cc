@@ -6,6 +6,7 @@
 #include "pkg/api/quantity.h"
 #include "pkg/apiserver/codec/go_time.h"
 #include "pkg/base/strings.h"
+#include "pkg/base/timestamp.h"
 
 namespace dra::apiserver {
 

@@ -12,6 +12,7 @@
 #include "pkg/apiserver/model/json_text.h"
 #include "pkg/base/clock.h"
 #include "pkg/base/random.h"
+#include "pkg/base/timestamp.h"
 #include "test/support/conformance_data.h"
 
 namespace dra::apiserver::protobuf_reading_test {

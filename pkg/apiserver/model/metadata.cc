@@ -6,6 +6,7 @@
 #include "pkg/api/names.h"
 #include "pkg/apiserver/model/json_text.h"
 #include "pkg/base/strings.h"
+#include "pkg/base/timestamp.h"
 
 namespace dra::apiserver {
 

@@ -11,6 +11,7 @@
 #include "pkg/apiserver/model/json_text.h"
 #include "pkg/apiserver/rest/body.h"
 #include "pkg/base/strings.h"
+#include "pkg/base/timestamp.h"
 
 namespace dra::apiserver {
 

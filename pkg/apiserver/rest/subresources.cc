@@ -12,6 +12,7 @@
 #include "pkg/apiserver/rest/reviews.h"
 #include "pkg/apiserver/rest/write.h"
 #include "pkg/base/strings.h"
+#include "pkg/base/timestamp.h"
 
 namespace dra::apiserver {
 

@@ -14,6 +14,7 @@
 #include "pkg/apiserver/rest/patch_body.h"
 #include "pkg/apiserver/rest/stored_size.h"
 #include "pkg/base/strings.h"
+#include "pkg/base/timestamp.h"
 
 namespace dra::apiserver {
 

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "pkg/base/timestamp.h"
 #include "pkg/inspect/source/files.h"
 #include "pkg/inspect/source/prune.h"
 #include "pkg/inspect/source/redact.h"

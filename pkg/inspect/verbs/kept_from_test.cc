@@ -1,6 +1,7 @@
 // explain says what only the manager knows: devices that a pod avoids, and nodes that are kept from it.
 #include <gtest/gtest.h>
 
+#include "pkg/base/timestamp.h"
 #include "pkg/inspect/verbs/explain.h"
 #include "pkg/protocol/avoided.h"
 #include "pkg/verdict/nodes.h"

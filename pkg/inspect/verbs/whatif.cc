@@ -5,6 +5,7 @@
 #include <set>
 
 #include "pkg/api/selectors.h"
+#include "pkg/base/timestamp.h"
 #include "pkg/inspect/state/volumes.h"
 #include "pkg/inspect/verbs/waiting.h"
 #include "pkg/placement/storage_facts.h"

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "pkg/base/strings.h"
+#include "pkg/base/timestamp.h"
 
 namespace dra::manager::component_probe_test {
 

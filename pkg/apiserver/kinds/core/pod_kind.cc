@@ -6,6 +6,7 @@
 #include "pkg/apiserver/kinds/kind_info.h"
 #include "pkg/apiserver/validation/content.h"
 #include "pkg/apiserver/validation/json_read.h"
+#include "pkg/base/timestamp.h"
 
 namespace dra::apiserver {
 

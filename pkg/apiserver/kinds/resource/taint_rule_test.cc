@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "pkg/apiserver/kinds/resource/kinds.h"
+#include "pkg/base/timestamp.h"
 
 namespace dra::apiserver::taint_rule_test {
 

@@ -13,6 +13,7 @@
 #include "pkg/apiserver/validation/node_selector.h"
 #include "pkg/base/clock.h"
 #include "pkg/base/strings.h"
+#include "pkg/base/timestamp.h"
 
 namespace dra::apiserver {
 
