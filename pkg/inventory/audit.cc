@@ -4,22 +4,9 @@
 #include <set>
 
 #include "pkg/inventory/device_index.h"
+#include "pkg/inventory/inventory.h"
 
 namespace dra::inventory {
-
-std::string_view audit_kind_name(AuditFinding::Kind kind) {
-  switch (kind) {
-    case AuditFinding::Kind::kDeviceOverCommitted:
-      return "DeviceOverCommitted";
-    case AuditFinding::Kind::kCounterOverCommitted:
-      return "CounterOverCommitted";
-    case AuditFinding::Kind::kCapacityOverCommitted:
-      return "CapacityOverCommitted";
-    case AuditFinding::Kind::kDrift:
-      break;
-  }
-  return "Drift";
-}
 
 class Audit {
  public:

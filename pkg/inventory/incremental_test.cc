@@ -6,6 +6,7 @@
 
 #include "pkg/base/random.h"
 #include "pkg/inventory/device_index.h"
+#include "pkg/inventory/inventory.h"
 
 namespace dra::inventory::incremental_test {
 namespace {

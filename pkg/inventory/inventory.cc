@@ -139,18 +139,6 @@ uint32_t number_on(const DeviceIndex& device_index, const Pool& pool, std::strin
 
 }  // namespace
 
-std::string_view pool_state_name(PoolState state) {
-  switch (state) {
-    case PoolState::kComplete:
-      return "complete";
-    case PoolState::kIncomplete:
-      return "incomplete";
-    case PoolState::kInvalid:
-      break;
-  }
-  return "invalid";
-}
-
 Inventory::Inventory(const Features& features) : device_index_(std::make_unique<DeviceIndex>(features)) {}
 Inventory::~Inventory() = default;
 
@@ -302,14 +290,6 @@ std::optional<PoolInfo> Inventory::pool_on(std::string_view driver, std::string_
     info.reason = std::move(judgement.reason);
   }
   return info;
-}
-
-Usage& Usage::operator+=(const Usage& more) {
-  total += more.total;
-  used += more.used;
-  free += more.free;
-  tainted += more.tainted;
-  return *this;
 }
 
 Usage Inventory::usage(PoolId id, std::span<const std::string> ignored_taints) const {

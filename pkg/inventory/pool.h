@@ -15,8 +15,9 @@
 #include <vector>
 
 #include "pkg/inventory/bits.h"
+#include "pkg/inventory/device.h"
 #include "pkg/inventory/device_names.h"
-#include "pkg/inventory/inventory.h"
+#include "pkg/inventory/features.h"
 #include "pkg/inventory/slice_table.h"
 
 namespace dra::inventory {

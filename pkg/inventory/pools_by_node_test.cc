@@ -7,6 +7,7 @@
 
 #include "pkg/base/random.h"
 #include "pkg/inventory/device_index.h"
+#include "pkg/inventory/inventory.h"
 
 namespace dra::inventory::pools_by_node_test {
 namespace {
