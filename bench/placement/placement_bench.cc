@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "pkg/base/random.h"
+#include "pkg/placement/decide.h"
 #include "pkg/placement/decision.h"
 
 namespace dra {

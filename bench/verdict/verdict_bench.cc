@@ -6,6 +6,7 @@
 #include <cstdio>
 
 #include "pkg/base/random.h"
+#include "pkg/placement/decide.h"
 #include "pkg/verdict/verdict.h"
 
 namespace {

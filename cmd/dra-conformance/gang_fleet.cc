@@ -2,6 +2,8 @@
 
 #include <stdexcept>
 
+#include "pkg/placement/decide.h"
+
 namespace dra::conformance {
 namespace {
 

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "pkg/placement/decide.h"
+
 namespace dra::conformance {
 
 std::optional<int> parse_list_flags(const std::vector<std::string>& arguments, const char* name, const char* summary,

@@ -12,6 +12,7 @@
 #include "cmd/dra-conformance/lines.h"
 #include "pkg/api/decode/decode.h"
 #include "pkg/api/storage.h"
+#include "pkg/placement/decide.h"
 #include "pkg/placement/decision.h"
 
 namespace dra::conformance {

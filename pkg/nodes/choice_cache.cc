@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "pkg/placement/decide.h"
+
 namespace dra::manager {
 
 using placement::Cluster;

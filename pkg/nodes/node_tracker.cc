@@ -6,6 +6,7 @@
 
 #include "pkg/api/pod_bounds.h"
 #include "pkg/api/selectors.h"
+#include "pkg/placement/decide.h"
 #include "pkg/protocol/pod_claims.h"
 
 namespace dra::manager {

@@ -4,7 +4,7 @@
 //   Cluster cluster;
 //   cluster.set_node(node);
 //   cluster.set_pod(*pod, pod->node_name, false);
-//   Decision decision = decide(cluster, *needs);   // decision.h
+//   Decision decision = decide(cluster, *needs);   // decide.h
 //
 // A pod may be on a node that is not known (yet): it counts as soon as the node is known. Not thread-safe: decide()
 // updates caches (label columns, counts of pods by selector) that are kept up to date afterwards.

@@ -1,12 +1,5 @@
-// Placement: on which nodes a pod can run, in which order, and why not on the others.
-//
-//   Result<PodNeeds> needs = PodNeeds::of(pod);
-//   Decision decision = decide(cluster, *needs);
-//   for (const RankedNode& node : decision.nodes) ... ask the allocator for devices there, best first
-//   if nothing fits: decision.summary()        // "0/3 nodes are available: 2 Insufficient cpu, 1 node(s) ..."
-//
-// The rules are those of the default profile of kube-scheduler 1.36.2: filters in its order, reasons in its words,
-// scores with its weights. Not thread-safe across one Cluster, whose caches a decision updates.
+// What placement is asked and what it answers: a pod's needs, the options, and the decision with one verdict a node.
+// decide.h makes a Decision of them. Plain values, except that PodNeeds refers to its pod.
 #pragma once
 
 #include <cstdint>
@@ -120,7 +113,7 @@ struct Decision {
   // Some node was refused for a reason that may end when a pod leaves, or that cannot be judged.
   bool depends_on_capacity() const;
 
-  // In kube-scheduler's words and order.
+  // In kube-scheduler's words and order (decide_reasons.cc).
   std::vector<std::string> reasons(const Verdict& verdict) const;
   // "0/5 nodes are available: 2 node(s) were unschedulable, 3 Insufficient cpu." At most 1 KiB.
   std::string summary() const;
@@ -129,7 +122,6 @@ struct Decision {
   std::vector<std::string> other_resources;
 };
 
-Decision decide(const Cluster& cluster, const PodNeeds& needs, const DecisionOptions& options = {});
 // What this decision would do about the pod's volumes on the node (made with keep_plans).
 VolumePlan plan_on(NodeIndex node, Decision decision);
 

@@ -5,6 +5,7 @@
 
 #include "pkg/api/decode/decode.h"
 #include "pkg/api/pod_bounds.h"
+#include "pkg/placement/decide.h"
 
 namespace dra::placement::decision_test {
 namespace {

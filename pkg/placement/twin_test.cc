@@ -8,6 +8,7 @@
 #include "pkg/api/selectors.h"
 #include "pkg/base/clock.h"
 #include "pkg/base/random.h"
+#include "pkg/placement/decide.h"
 #include "pkg/placement/decision.h"
 
 namespace dra::placement::twin_test {

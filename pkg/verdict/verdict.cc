@@ -5,6 +5,7 @@
 
 #include "pkg/api/claim_bounds.h"
 #include "pkg/api/selectors.h"
+#include "pkg/placement/decide.h"
 #include "pkg/verdict/words.h"
 
 namespace dra::verdict {

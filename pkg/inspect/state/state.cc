@@ -7,6 +7,7 @@
 #include "pkg/inspect/state/extended.h"
 #include "pkg/inspect/state/unknown.h"
 #include "pkg/inspect/state/volumes.h"
+#include "pkg/placement/decide.h"
 #include "pkg/protocol/pod_claims.h"
 #include "pkg/verdict/verdict.h"
 
