@@ -15,19 +15,17 @@
 // that lifts the gate removes the annotation, and on a bound pod nobody reads it. One with a version that the server
 // has not reached (written by another client) announces nothing, fences nothing, and is removed.
 //
-// Pure functions.
+// Here is what an announcement says; leaving_writes.h makes and removes it. Pure functions.
 #pragma once
 
 #include <cstdint>
 #include <map>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 
 #include "pkg/api/core.h"
 #include "pkg/api/resource.h"
-#include "pkg/reconcile/effect.h"
 
 namespace dra::reconcile {
 
@@ -42,16 +40,5 @@ using Leaving = std::map<std::string, uint64_t>;
 Leaving leaving_of(const api::Pod& pod);
 // Nothing if the version is not a number.
 std::optional<uint64_t> version_of(const api::ResourceClaim& claim);
-// Adds these to the announcements already made; for one claim the higher version counts. Nothing if there are too
-// many.
-std::optional<Write> write_leaving(const api::Pod& pod, const Leaving& added);
-// Removes announcements that announce nothing.
-Write write_void_removed(const api::Pod& pod, const std::set<std::string>& claim_uids);
-// Removes the pod from the claim's reservations, at exactly its version; with the last one the allocation is removed
-// too, unless `keep_allocation` (a user of the claim has no reservation).
-Write write_left(const api::Pod& pod, const api::ResourceClaim& claim, bool keep_allocation);
-// The same for a pod without a gate, in two writes: its reservation, then the allocation.
-Write write_left_unbound(const api::Pod& pod, const api::ResourceClaim& claim);
-Write write_freed_unbound(const api::Pod& pod, const api::ResourceClaim& claim);
 
 }  // namespace dra::reconcile

@@ -6,6 +6,7 @@
 #include "pkg/api/decode/decode.h"
 #include "pkg/base/random.h"
 #include "pkg/protocol/leaving.h"
+#include "pkg/protocol/leaving_writes.h"
 #include "pkg/protocol/memory_view.h"
 #include "pkg/protocol/pod_claims.h"
 #include "pkg/protocol/proof.h"

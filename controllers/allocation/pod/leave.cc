@@ -3,6 +3,7 @@
 
 #include "controllers/allocation/pod/pod_reconcile.h"
 #include "pkg/protocol/leaving.h"
+#include "pkg/protocol/leaving_writes.h"
 #include "pkg/protocol/users.h"
 #include "pkg/protocol/writes.h"
 
