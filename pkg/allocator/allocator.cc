@@ -60,16 +60,16 @@ class Allocator::Impl {
   Impl(inventory::Inventory& inventory, Options options, Random& random)
       : options_(std::move(options)),
         device_index_(inventory.device_index()),
-        waste_(options_.slice.steps != 0),
-        selectors_(device_index_, options_.quantity_operators, meter_, waste_),
-        filters_(device_index_, selectors_, options_.ignored_taints, meter_, waste_),
+        deferred_frees_(options_.slice.steps != 0),
+        selectors_(device_index_, options_.quantity_operators, meter_, deferred_frees_),
+        filters_(device_index_, selectors_, options_.ignored_taints, meter_, deferred_frees_),
         columns_(device_index_),
-        index_(device_index_, filters_, meter_, waste_),
-        refutations_(device_index_, waste_),
-        search_(device_index_, filters_, columns_, meter_, waste_),
+        index_(device_index_, filters_, meter_, deferred_frees_),
+        refutations_(device_index_, deferred_frees_),
+        search_(device_index_, filters_, columns_, meter_, deferred_frees_),
         node_search_(device_index_, options_, index_, refutations_, search_, meter_, random),
         best_fit_(device_index_, filters_, search_, node_search_, meter_),
-        shares_(options_.slice.clock) {}
+        namespace_budget_(options_.slice.clock) {}
 
   const Options& options() const { return options_; }
 
@@ -78,15 +78,15 @@ class Allocator::Impl {
     best_fit_.clear();
     index_.clear();
     refutations_.clear();
-    censuses_.clear();
+    counts_by_filter_.clear();
     filters_.clear();
     columns_.clear();
     selectors_.clear();
   }
 
   bool tidy() {
-    waste_.free_some();
-    return !waste_.empty();
+    deferred_frees_.free_some();
+    return !deferred_frees_.empty();
   }
 
   Decision allocate(const Request& request, NodeId node) {
@@ -131,12 +131,12 @@ class Allocator::Impl {
   }
 
   Duration must_wait(const std::string& ns) {
-    const Duration wait = options_.slice.steps == 0 ? Duration::zero() : shares_.wait_for(ns);
-    return wait > Shares::kMostOwed ? wait : Duration::zero();
+    const Duration wait = options_.slice.steps == 0 ? Duration::zero() : namespace_budget_.wait_for(ns);
+    return wait > NamespaceBudget::kMostOwed ? wait : Duration::zero();
   }
 
   Duration share_wait(const std::string& ns) {
-    return options_.slice.steps == 0 ? Duration::zero() : shares_.wait_for(ns);
+    return options_.slice.steps == 0 ? Duration::zero() : namespace_budget_.wait_for(ns);
   }
 
   void open_bill() {
@@ -152,14 +152,15 @@ class Allocator::Impl {
     const Duration by_clock =
         options_.slice.clock == nullptr ? Duration::zero() : options_.slice.clock->mono_now() - bill_from_;
     const Duration took = by_clock > Duration::zero() ? by_clock : by_steps;
-    if (took >= kFreeSlice) shares_.charge(ns, took);
+    if (took >= kFreeSlice) namespace_budget_.charge(ns, took);
   }
 
   FoundNodes find_nodes(const Request& request, std::span<const NodeId> order, size_t limit) {
     const std::string ns = namespace_of(request);
     FoundNodes found;
     SliceLimit slice = options_.slice;
-    if (slice.steps > Shares::kShortSlice && shares_.wait(ns) > Duration::zero()) slice.steps = Shares::kShortSlice;
+    if (slice.steps > NamespaceBudget::kShortSlice && namespace_budget_.wait(ns) > Duration::zero())
+      slice.steps = NamespaceBudget::kShortSlice;
     meter_.begin_slice(slice);
     if (const Duration wait = must_wait(ns); wait > Duration::zero()) {
       found.outcome = Outcome::kUnfinished;
@@ -169,7 +170,7 @@ class Allocator::Impl {
     found = request.preferences.empty() || options_.strict_selector_errors ? find_with(request, 0, order, limit)
                                                                            : find_preferred(request, order, limit);
     charge_share(ns);
-    if (found.outcome == Outcome::kUnfinished) found.ask_again = shares_.wait(ns);
+    if (found.outcome == Outcome::kUnfinished) found.ask_again = namespace_budget_.wait(ns);
     return found;
   }
 
@@ -217,7 +218,8 @@ class Allocator::Impl {
     // Half a slice to compile and count, the other half to prove.
     const std::string ns = namespace_of(request);
     SliceLimit half = options_.slice;
-    if (half.steps > Shares::kShortSlice && shares_.wait_for(ns) > Duration::zero()) half.steps = Shares::kShortSlice;
+    if (half.steps > NamespaceBudget::kShortSlice && namespace_budget_.wait_for(ns) > Duration::zero())
+      half.steps = NamespaceBudget::kShortSlice;
     half.steps /= 2;
     half.time /= 2;
     meter_.begin_slice(half);
@@ -239,7 +241,7 @@ class Allocator::Impl {
       charge_share(ns);
       return reasons;
     }
-    reasons = explain_plan(*plan, scope, device_index_, selectors_, filters_, censuses_, meter_);
+    reasons = explain_plan(*plan, scope, device_index_, selectors_, filters_, counts_by_filter_, meter_);
     charge_share(ns);
     meter_.begin_slice(half);
     // If the counts already refute the request, nobody reads the proof, which needs a search on every node.
@@ -318,11 +320,12 @@ class Allocator::Impl {
   // Charges the current slice.
   void charge_share(const std::string& ns) {
     if (open_bills_ > 0) return;
-    if (options_.slice.steps != 0 && meter_.slice_time() >= kFreeSlice) shares_.charge(ns, meter_.slice_time());
+    if (options_.slice.steps != 0 && meter_.slice_time() >= kFreeSlice)
+      namespace_budget_.charge(ns, meter_.slice_time());
   }
 
   void drop_plans() {
-    waste_.take(plans_, kFreesOfPlan);
+    deferred_frees_.add(plans_, kFreesOfPlan);
     plan_bytes_ = 0;
   }
 
@@ -342,7 +345,7 @@ class Allocator::Impl {
 
   // Only the cached plans may hold a FilterId, SelectorId, mask or count when this is called.
   void trim() {
-    waste_.free_some();
+    deferred_frees_.free_some();
     // Checking the bounds costs as much as a short decision. Few steps add few bytes, except for the texts of a plan.
     if (!plan_begun_ && meter_.used() - trimmed_at_ < kTrimEvery) return;
     trimmed_at_ = meter_.used();
@@ -428,17 +431,17 @@ class Allocator::Impl {
   Options options_;
   inventory::DeviceIndex& device_index_;
   Meter meter_;
-  Waste waste_;
+  DeferredFrees deferred_frees_;
   Selectors selectors_;
   Filters filters_;
-  Censuses censuses_;
+  DeviceCountsByFilter counts_by_filter_;
   Columns columns_;
   NodeIndex index_;
   Refutations refutations_;
   Search search_;
   NodeSearch node_search_;
   BestFit best_fit_;
-  Shares shares_;
+  NamespaceBudget namespace_budget_;
   uint32_t open_bills_ = 0;
   uint64_t bill_from_steps_ = 0;
   MonoTime bill_from_{};

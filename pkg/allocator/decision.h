@@ -54,7 +54,7 @@ struct Options {
   uint64_t max_step_budget = kDefaultMaxStepBudget;
   // The latest end of one call of find_nodes, explain or class_usage, except for the selector in progress (20 ms at
   // most). Zero steps: no limit. On a simulated clock only steps count. The clock must outlive the allocator; it also
-  // measures the namespaces' shares (shares.h).
+  // charges the namespaces' budgets (budget/namespace_budget.h).
   SliceLimit slice;
   // Keys of NoSchedule taints that this allocator ignores ("devices that only this allocator hands out").
   std::vector<std::string> ignored_taints;

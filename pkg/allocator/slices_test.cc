@@ -1,4 +1,4 @@
-// Decisions in slices, growing budgets, and the shares of namespaces.
+// Decisions in slices, growing budgets, and the budgets of namespaces.
 #include <gtest/gtest.h>
 
 #include <malloc.h>
@@ -266,24 +266,24 @@ TEST_F(SlicesTest, EarlierAlternativesDecideBetweenNodes) {
   EXPECT_EQ(found.nodes_searched, 1u);
 }
 
-TEST(SharesTest, ANamespaceThatUsedItsShareWaits) {
+TEST(NamespaceBudgetTest, ANamespaceThatUsedItsShareWaits) {
   ManualClock clock;
-  Shares shares(&clock);
+  NamespaceBudget budget(&clock);
   const Duration slice = std::chrono::milliseconds(10);
   // The burst is free.
   for (int i = 0; i < 10; ++i) {
-    EXPECT_EQ(shares.wait("greedy"), Duration::zero());
-    shares.charge("greedy", slice);
+    EXPECT_EQ(budget.wait("greedy"), Duration::zero());
+    budget.charge("greedy", slice);
   }
-  shares.charge("greedy", slice);
+  budget.charge("greedy", slice);
   // A fifth of the time: 10 ms are paid off after 50.
-  EXPECT_EQ(shares.wait("greedy"), std::chrono::milliseconds(50));
-  EXPECT_EQ(shares.wait("other"), Duration::zero());
+  EXPECT_EQ(budget.wait("greedy"), std::chrono::milliseconds(50));
+  EXPECT_EQ(budget.wait("other"), Duration::zero());
   clock.advance(std::chrono::milliseconds(50));
-  EXPECT_EQ(shares.wait("greedy"), Duration::zero());
+  EXPECT_EQ(budget.wait("greedy"), Duration::zero());
 }
 
-TEST(SharesTest, ABillChargesWhatHappensBetweenCalls) {
+TEST(NamespaceBudgetTest, ABillChargesWhatHappensBetweenCalls) {
   ManualClock clock;
   Inventory inventory(Features::all());
   SeededRandom random(1);
@@ -304,13 +304,13 @@ TEST(SharesTest, ABillChargesWhatHappensBetweenCalls) {
   EXPECT_EQ(allocator.share_wait("other"), Duration::zero());
 }
 
-TEST(SharesTest, AllNamespacesTogetherHaveHalfOfTheTime) {
+TEST(NamespaceBudgetTest, AllNamespacesTogetherHaveHalfOfTheTime) {
   ManualClock clock;
-  Shares shares(&clock);
-  for (int i = 0; i < 30; ++i) shares.charge("n" + std::to_string(i), std::chrono::milliseconds(10));
-  EXPECT_EQ(shares.wait("newcomer"), std::chrono::milliseconds(200));
+  NamespaceBudget budget(&clock);
+  for (int i = 0; i < 30; ++i) budget.charge("n" + std::to_string(i), std::chrono::milliseconds(10));
+  EXPECT_EQ(budget.wait("newcomer"), std::chrono::milliseconds(200));
   clock.advance(std::chrono::milliseconds(200));
-  EXPECT_EQ(shares.wait("newcomer"), Duration::zero());
+  EXPECT_EQ(budget.wait("newcomer"), Duration::zero());
 }
 
 }  // namespace

@@ -172,7 +172,7 @@ TEST(WouldFit, EverySuggestionMakesItFitAndNoneSmallerDoes) {
   EXPECT_GT(suggested["Release"], worlds / 50);
 }
 
-// The same whether devices are counted pool by pool for these nodes or from the census of the fleet; both after
+// The same whether devices are counted pool by pool for these nodes or from the fleet's device counts; both after
 // changes.
 TEST(Verdict, AgreesWithTheOracleAndItsCountsAddUp) {
   const uint64_t first = number_from("DRA_SEED", 1), cases = number_from("DRA_CASES", 300);

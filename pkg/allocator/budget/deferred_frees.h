@@ -1,11 +1,11 @@
-// Waste: frees what caches have dropped, in portions. Freeing 100,000 small nodes at once takes 20 ms and more, longer
-// than any task may run on the reactor.
+// DeferredFrees: frees what caches have dropped, in portions. Freeing 100,000 small nodes at once takes 20 ms and more,
+// longer than any task may run on the reactor.
 //
-//   waste.take(outcomes, 1);       // `outcomes` is empty now
-//   waste.free_some();             // once per decision
+//   frees.add(outcomes, 1);       // `outcomes` is empty now
+//   frees.free_some();            // once per decision
 //
-// A decision frees about as much as one slice can allocate, so the waste never exceeds what the caches contained. One
-// thread.
+// A decision frees about as much as one slice can allocate, so what is left to free never exceeds what the caches
+// contained. One thread.
 #pragma once
 
 #include <cstddef>
@@ -15,17 +15,17 @@
 
 namespace dra::allocator {
 
-class Waste {
+class DeferredFrees {
  public:
   // Not `in_pieces`: frees at once. For owners that decide without slices.
-  explicit Waste(bool in_pieces) : in_pieces_(in_pieces) {}
+  explicit DeferredFrees(bool in_pieces) : in_pieces_(in_pieces) {}
 
   // The frees in one call of free_some(): 1 to 2 ms.
   static constexpr size_t kFreesACall = 16'384;
 
   // Takes over all elements of a vector, set or map. `frees_each`: about how many free() calls each element needs.
   template <class Container>
-  void take(Container& dropped, size_t frees_each) {
+  void add(Container& dropped, size_t frees_each) {
     if (dropped.empty()) return;
     Container taken = std::exchange(dropped, {});
     if (in_pieces_) heaps_.push_back(std::make_unique<HeapOf<Container>>(std::move(taken), frees_each));

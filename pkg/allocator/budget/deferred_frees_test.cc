@@ -6,7 +6,7 @@
 
 #include "pkg/allocator/budget/deferred_frees.h"
 
-namespace dra::allocator::waste_test {
+namespace dra::allocator::deferred_frees_test {
 namespace {
 
 struct Counted {
@@ -15,23 +15,23 @@ struct Counted {
   int& living_;
 };
 
-TEST(Waste, IsFreedInPiecesAndInTheEndWhole) {
+TEST(DeferredFrees, AreMadeInPiecesAndInTheEndWhole) {
   int living = 0;
-  Waste waste(true);
-  const int many = static_cast<int>(Waste::kFreesACall);
+  DeferredFrees frees(true);
+  const int many = static_cast<int>(DeferredFrees::kFreesACall);
   std::unordered_map<int, std::unique_ptr<Counted>> map;
   for (int i = 0; i < 2 * many; ++i) map.emplace(i, std::make_unique<Counted>(living));
   std::vector<std::unique_ptr<Counted>> vector;
   for (int i = 0; i < 10; ++i) vector.push_back(std::make_unique<Counted>(living));
-  waste.take(map, 2);
-  waste.take(vector, 1);
+  frees.add(map, 2);
+  frees.add(vector, 1);
   EXPECT_TRUE(map.empty());
   EXPECT_TRUE(vector.empty());
   EXPECT_EQ(living, 2 * many + 10);
-  for (int calls = 0; !waste.empty(); ++calls) {
+  for (int calls = 0; !frees.empty(); ++calls) {
     ASSERT_LT(calls, 6);
     const int before = living;
-    waste.free_some();
+    frees.free_some();
     EXPECT_LE(before - living, many);
     EXPECT_LT(living, before);
   }
@@ -39,36 +39,36 @@ TEST(Waste, IsFreedInPiecesAndInTheEndWhole) {
 }
 
 // An element that needs more frees than one call allows is still freed.
-TEST(Waste, LargeElementsGoOneByOne) {
+TEST(DeferredFrees, LargeElementsGoOneByOne) {
   int living = 0;
-  Waste waste(true);
+  DeferredFrees frees(true);
   std::vector<std::unique_ptr<Counted>> vector;
   for (int i = 0; i < 3; ++i) vector.push_back(std::make_unique<Counted>(living));
-  waste.take(vector, 10 * Waste::kFreesACall);
-  waste.free_some();
+  frees.add(vector, 10 * DeferredFrees::kFreesACall);
+  frees.free_some();
   EXPECT_EQ(living, 2);
-  waste.free_some();
-  waste.free_some();
-  EXPECT_TRUE(waste.empty());
-  waste.free_some();
+  frees.free_some();
+  frees.free_some();
+  EXPECT_TRUE(frees.empty());
+  frees.free_some();
 }
 
-TEST(Waste, NothingIsNoWaste) {
-  Waste waste(true);
+TEST(DeferredFrees, NothingLeavesNothingToFree) {
+  DeferredFrees frees(true);
   std::vector<int> none;
-  waste.take(none, 1);
-  EXPECT_TRUE(waste.empty());
+  frees.add(none, 1);
+  EXPECT_TRUE(frees.empty());
 }
 
-TEST(Waste, IsFreedAtOnceWhereNobodyWaits) {
+TEST(DeferredFrees, AreMadeAtOnceWhereNobodyWaits) {
   int living = 0;
-  Waste waste(false);
+  DeferredFrees frees(false);
   std::vector<std::unique_ptr<Counted>> vector;
   vector.push_back(std::make_unique<Counted>(living));
-  waste.take(vector, 1);
+  frees.add(vector, 1);
   EXPECT_EQ(living, 0);
-  EXPECT_TRUE(waste.empty());
+  EXPECT_TRUE(frees.empty());
 }
 
 }  // namespace
-}  // namespace dra::allocator::waste_test
+}  // namespace dra::allocator::deferred_frees_test

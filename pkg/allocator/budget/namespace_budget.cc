@@ -4,29 +4,29 @@
 
 namespace dra::allocator {
 
-void Shares::fill(Bucket& bucket, const Rate& rate, MonoTime now) {
+void NamespaceBudget::fill(Bucket& bucket, const Rate& rate, MonoTime now) {
   bucket.nanos = std::min(rate.burst, bucket.nanos + rate.part * static_cast<double>((now - bucket.at).count()));
   bucket.at = now;
 }
 
-Duration Shares::owed(const Bucket& bucket, const Rate& rate) {
+Duration NamespaceBudget::owed(const Bucket& bucket, const Rate& rate) {
   return bucket.nanos >= 0 ? Duration::zero() : Duration(static_cast<int64_t>(-bucket.nanos / rate.part));
 }
 
-Duration Shares::wait_for_all() {
+Duration NamespaceBudget::wait_for_all() {
   if (clock_ == nullptr) return Duration::zero();
   fill(all_, kAll, clock_->mono_now());
   return owed(all_, kAll);
 }
 
-Duration Shares::wait_for(const std::string& ns) {
+Duration NamespaceBudget::wait_for(const std::string& ns) {
   auto it = namespaces_.find(ns);
   if (clock_ == nullptr || it == namespaces_.end()) return Duration::zero();
   fill(it->second, kNamespace, clock_->mono_now());
   return owed(it->second, kNamespace);
 }
 
-void Shares::charge(const std::string& ns, Duration took) {
+void NamespaceBudget::charge(const std::string& ns, Duration took) {
   if (clock_ == nullptr) return;
   const MonoTime now = clock_->mono_now();
   if (namespaces_.size() >= kMaxNamespaces && !namespaces_.contains(ns)) {

@@ -1,4 +1,4 @@
-// Shares: how much processor time each namespace, and all of them together, may spend on long decisions.
+// NamespaceBudget: the processor time that each namespace, and all of them together, may spend on long decisions.
 //
 // Each has a token bucket of processor time: a namespace can save up 100 ms and receives 20 % of the time that passes
 // (kNamespace); all together have a bucket of their own (kAll). A namespace whose bucket is empty is asked to call
@@ -14,11 +14,11 @@
 
 namespace dra::allocator {
 
-class Shares {
+class NamespaceBudget {
  public:
   static constexpr uint64_t kShortSlice = 1'000;  // steps
 
-  explicit Shares(const Clock* clock) : clock_(clock) {}
+  explicit NamespaceBudget(const Clock* clock) : clock_(clock) {}
 
   static constexpr Duration kMostOwed = std::chrono::seconds(1);
 

@@ -7,7 +7,7 @@ namespace dra::allocator {
 using inventory::Pool;
 using inventory::PoolId;
 
-bool Census::update(inventory::DeviceIndex& device_index, DeviceJudge& judge, Meter& meter) {
+bool DeviceCounts::update(inventory::DeviceIndex& device_index, DeviceJudge& judge, Meter& meter) {
   const bool lost = !begun_ || seen_ < device_index.changes_begin();
   if (lost) {
     groups_.clear();
@@ -43,7 +43,7 @@ bool Census::update(inventory::DeviceIndex& device_index, DeviceJudge& judge, Me
   return true;
 }
 
-void Census::forget(PoolId id) {
+void DeviceCounts::forget(PoolId id) {
   if (in_use && id <= in_use->last) in_use.reset();
   PoolTally& tally = pools_[id];
   for (const auto& [group, devices] : tally.counts) {
@@ -59,7 +59,7 @@ void Census::forget(PoolId id) {
   tally = {};
 }
 
-bool Census::count(inventory::DeviceIndex& device_index, DeviceJudge& judge, Meter& meter, PoolId id) {
+bool DeviceCounts::count(inventory::DeviceIndex& device_index, DeviceJudge& judge, Meter& meter, PoolId id) {
   const Pool* pool = device_index.pool(id);
   PoolTally& tally = pools_[id];
   const uint32_t size = pool == nullptr ? 0 : pool->size();
@@ -77,7 +77,7 @@ bool Census::count(inventory::DeviceIndex& device_index, DeviceJudge& judge, Met
   return true;
 }
 
-void Census::add(const Pool& pool, PoolTally& tally, const DeviceCause& cause) {
+void DeviceCounts::add(const Pool& pool, PoolTally& tally, const DeviceCause& cause) {
   const auto mark = [&](inventory::Words& mask) {
     mask.resize(pool.words(), 0);
     inventory::set_bit(mask.data(), tally.next);
@@ -109,7 +109,7 @@ void Census::add(const Pool& pool, PoolTally& tally, const DeviceCause& cause) {
   }
 }
 
-uint16_t Census::group_of(const DeviceCause& cause) {
+uint16_t DeviceCounts::group_of(const DeviceCause& cause) {
   const auto [known, fresh] = index_.try_emplace({cause.cause, cause.index, cause.detail}, 0);
   if (!fresh) return known->second;
   if (groups_.size() >= kMaxGroups) {
@@ -124,11 +124,11 @@ uint16_t Census::group_of(const DeviceCause& cause) {
   return number;
 }
 
-std::shared_ptr<Census> Censuses::of(FilterId filter, bool admin) {
-  std::shared_ptr<Census>& census = all_[{filter, admin}];
-  if (!census) census = std::make_shared<Census>(filter, admin);
-  census->last_used_ = ++clock_;
-  std::shared_ptr<Census> wanted = census;
+std::shared_ptr<DeviceCounts> DeviceCountsByFilter::of(FilterId filter, bool admin) {
+  std::shared_ptr<DeviceCounts>& device_counts = all_[{filter, admin}];
+  if (!device_counts) device_counts = std::make_shared<DeviceCounts>(filter, admin);
+  device_counts->last_used_ = ++clock_;
+  std::shared_ptr<DeviceCounts> wanted = device_counts;
   size_t bytes = 0;
   for (const auto& [key, one] : all_) bytes += one->bytes();
   while (bytes > kMaxBytes && all_.size() > 1) {

@@ -1,5 +1,5 @@
-// Census: per filter, how many devices of the fleet each cause excludes, kept up to date from the inventory's change
-// log. Without it an explanation would visit every device again for each refused pod.
+// DeviceCounts: how many devices of the fleet each cause excludes for one filter, kept up to date from the inventory's
+// change log. Without them an explanation would visit every device again for each refused pod.
 //
 // Counting a pool visits its devices once (DeviceJudge) and stops when the meter's slice ends; the next call continues.
 // Does not cover constraints between devices, nor the nodes that a pod can go to.
@@ -18,7 +18,7 @@
 
 namespace dra::allocator {
 
-class Census {
+class DeviceCounts {
  public:
   // Causes beyond this number (mostly error texts) are counted as the last one of the same kind.
   static constexpr size_t kMaxGroups = 512;
@@ -46,7 +46,7 @@ class Census {
   };
   std::optional<HolderSample> in_use;
 
-  Census(FilterId filter, bool admin) : filter_(filter), admin_(admin) {}
+  DeviceCounts(FilterId filter, bool admin) : filter_(filter), admin_(admin) {}
 
   // Follows the change log and counts what is not counted yet. False: the slice ended first; the counts so far are
   // valid anyway.
@@ -63,7 +63,7 @@ class Census {
   size_t bytes() const { return pools_.size() * 128 + groups_.size() * 128; }
 
  private:
-  friend class Censuses;
+  friend class DeviceCountsByFilter;
   void forget(inventory::PoolId id);
   bool count(inventory::DeviceIndex& device_index, DeviceJudge& judge, Meter& meter, inventory::PoolId id);
   void add(const inventory::Pool& pool, PoolTally& tally, const DeviceCause& cause);
@@ -84,18 +84,18 @@ class Census {
   uint64_t last_used_ = 0;
 };
 
-// The censuses of the most recently explained filters.
-class Censuses {
+// The device counts of the most recently explained filters.
+class DeviceCountsByFilter {
  public:
   static constexpr size_t kMaxBytes = 3u << 20;
 
   // Drops the least recently used beyond kMaxBytes.
-  std::shared_ptr<Census> of(FilterId filter, bool admin);
+  std::shared_ptr<DeviceCounts> of(FilterId filter, bool admin);
   void clear() { all_.clear(); }
   size_t size() const { return all_.size(); }
 
  private:
-  std::map<std::pair<FilterId, bool>, std::shared_ptr<Census>> all_;
+  std::map<std::pair<FilterId, bool>, std::shared_ptr<DeviceCounts>> all_;
   uint64_t clock_ = 0;
 };
 

@@ -68,11 +68,11 @@ inventory::PoolState state_seen(const inventory::Segment& segment, const Pool& p
 class Explainer {
  public:
   Explainer(const Plan& plan, inventory::DeviceIndex& device_index, Selectors& selectors, Filters& filters,
-            Censuses& censuses, Meter& meter)
+            DeviceCountsByFilter& counts_by_filter, Meter& meter)
       : plan_(plan),
         device_index_(device_index),
         meter_(meter),
-        censuses_(censuses),
+        counts_by_filter_(counts_by_filter),
         judge_(device_index, selectors, filters) {}
 
   Reasons run(const ExplainScope& scope) {
@@ -83,7 +83,7 @@ class Explainer {
     for (uint32_t r = 0; r < plan_.requests.size(); ++r)
       for (const PlanAlternative& alternative : plan_.requests[r].alternatives) {
         RequestReason reason =
-            scope.everywhere ? from_census(r, alternative, scope) : explain_alternative(r, alternative, scope);
+            scope.everywhere ? from_device_counts(r, alternative, scope) : explain_alternative(r, alternative, scope);
         if (reason.devices_examined > 0 || reason.devices_asked == 0) reasons.requests.push_back(std::move(reason));
       }
     reasons.drivers.assign(drivers_.begin(), drivers_.end());
@@ -139,20 +139,20 @@ class Explainer {
     return passes_[node];
   }
 
-  // ---- the whole fleet: from the census, except what depends on the pod's nodes and on other devices
+  // ---- the whole fleet: from the device counts, except what depends on the pod's nodes and on other devices
 
-  RequestReason from_census(uint32_t r, const PlanAlternative& alternative, const ExplainScope& scope) {
-    const std::shared_ptr<Census> kept = censuses_.of(alternative.filter, alternative.admin);
-    Census& census = *kept;
-    const bool all = census.update(device_index_, judge_, meter_);
+  RequestReason from_device_counts(uint32_t r, const PlanAlternative& alternative, const ExplainScope& scope) {
+    const std::shared_ptr<DeviceCounts> kept = counts_by_filter_.of(alternative.filter, alternative.admin);
+    DeviceCounts& device_counts = *kept;
+    const bool all = device_counts.update(device_index_, judge_, meter_);
     RequestReason reason = about(r, alternative);
-    reason.devices_examined = census.devices();
-    reason.devices_asked = all ? census.devices() : static_cast<uint32_t>(device_index_.device_count());
+    reason.devices_examined = device_counts.devices();
+    reason.devices_asked = all ? device_counts.devices() : static_cast<uint32_t>(device_index_.device_count());
     uint32_t selected = 0;
     std::vector<CauseCount> counts;
-    counts.reserve(census.groups().size());
-    for (size_t g = 0; g < census.groups().size(); ++g) {
-      const Census::Group& group = census.groups()[g];
+    counts.reserve(device_counts.groups().size());
+    for (size_t g = 0; g < device_counts.groups().size(); ++g) {
+      const DeviceCounts::Group& group = device_counts.groups()[g];
       if (group.devices == 0) continue;
       if (group.cause.cause != Cause::kClassSelector) selected += group.devices;
       if (group.cause.cause == Cause::kCombination) continue;
@@ -161,18 +161,18 @@ class Explainer {
       count.index = group.cause.index;
       count.detail = group.cause.detail;
       count.devices = group.devices;
-      show_example(census, static_cast<uint16_t>(g), alternative, count);
+      show_example(device_counts, static_cast<uint16_t>(g), alternative, count);
     }
-    add_holders(census, all, counts);
+    add_holders(device_counts, all, counts);
     for (CauseCount& count : counts) reason.counts.push_back(std::move(count));
-    for (const auto& [driver, pools] : census.drivers()) drivers_.insert(driver);
+    for (const auto& [driver, pools] : device_counts.drivers()) drivers_.insert(driver);
     if (!all) add_all_drivers();
-    split_usable(r, alternative, scope, census, reason);
+    split_usable(r, alternative, scope, device_counts, reason);
     std::stable_sort(reason.counts.begin(), reason.counts.end(),
                      [](const CauseCount& a, const CauseCount& b) { return a.cause < b.cause; });
     if (selected == 0 && all) reason.nearest_miss = nearest_miss(device_index_, alternative.device_class->selectors);
     if (reason.devices_wanted > 1 && all && reason.most_on_one_node < reason.devices_wanted)
-      reason.most_there = most_there_on_a_node(census, device_index_, reason.devices_wanted, scope.passed,
+      reason.most_there = most_there_on_a_node(device_counts, device_index_, reason.devices_wanted, scope.passed,
                                                [&](NodeId node) { return passes(node, scope); });
     note_blocked(alternative, scope, reason);
     return reason;
@@ -183,23 +183,24 @@ class Explainer {
       if (const Pool* pool = device_index_.pool(id)) drivers_.insert(pool->driver_text);
   }
 
-  static bool has_group(const Census::PoolTally& tally, uint16_t group) {
+  static bool has_group(const DeviceCounts::PoolTally& tally, uint16_t group) {
     return std::any_of(tally.counts.begin(), tally.counts.end(), [&](const auto& c) { return c.first == group; });
   }
 
   // Finds a device of the group again: the pool where one was last seen may have changed.
-  void show_example(const Census& census, uint16_t group, const PlanAlternative& alternative, CauseCount& count) {
-    PoolId id = census.groups()[group].pool;
-    if (id >= census.pools().size() || !has_group(census.pools()[id], group)) {
-      const auto found = std::find_if(census.pools().begin(), census.pools().end(),
-                                      [&](const Census::PoolTally& tally) { return has_group(tally, group); });
-      if (found == census.pools().end()) return;
-      id = static_cast<PoolId>(found - census.pools().begin());
+  void show_example(const DeviceCounts& device_counts, uint16_t group, const PlanAlternative& alternative,
+                    CauseCount& count) {
+    PoolId id = device_counts.groups()[group].pool;
+    if (id >= device_counts.pools().size() || !has_group(device_counts.pools()[id], group)) {
+      const auto found = std::find_if(device_counts.pools().begin(), device_counts.pools().end(),
+                                      [&](const DeviceCounts::PoolTally& tally) { return has_group(tally, group); });
+      if (found == device_counts.pools().end()) return;
+      id = static_cast<PoolId>(found - device_counts.pools().begin());
     }
     // Never show a device that the class does not select.
     if (count.cause == Cause::kClassSelector) return;
     const Pool& pool = *device_index_.pool(id);
-    for (uint32_t device = 0; device < census.pools()[id].next && !out_of_time(); ++device) {
+    for (uint32_t device = 0; device < device_counts.pools()[id].next && !out_of_time(); ++device) {
       const DeviceCause found = judge_.alone(alternative.filter, alternative.admin, pool, device);
       if (found.cause != count.cause || found.index != count.index || found.detail != count.detail) continue;
       count.device = device_text(pool, device);
@@ -209,11 +210,11 @@ class Explainer {
   }
 
   // Adds the holders of the first held devices.
-  void add_holders(Census& census, bool all_counted, std::vector<CauseCount>& counts) {
+  void add_holders(DeviceCounts& device_counts, bool all_counted, std::vector<CauseCount>& counts) {
     HolderCounts holders(device_index_);
     for (CauseCount& count : counts) {
-      if (count.cause == Cause::kInUse && census.in_use) {
-        const CauseCount& known = census.in_use->count;
+      if (count.cause == Cause::kInUse && device_counts.in_use) {
+        const CauseCount& known = device_counts.in_use->count;
         count.holders = known.holders;
         count.more_holders = known.more_holders;
         count.holders_sampled = known.holders_sampled;
@@ -225,8 +226,8 @@ class Explainer {
             return &other < &count && other.cause == Cause::kCounterShort;
           }))
         continue;  // devices cannot be attributed to one counter here
-      for (PoolId id = 0; id < census.pools().size() && !count.holders_sampled; ++id) {
-        const Words& mask = held ? census.pools()[id].held_mask : census.pools()[id].short_mask;
+      for (PoolId id = 0; id < device_counts.pools().size() && !count.holders_sampled; ++id) {
+        const Words& mask = held ? device_counts.pools()[id].held_mask : device_counts.pools()[id].short_mask;
         for (size_t w = 0; w < mask.size(); ++w)
           for (uint64_t bits = mask[w]; bits != 0 && !count.holders_sampled; bits &= bits - 1)
             holders.add(&count, count.cause, *device_index_.pool(id),
@@ -236,27 +237,27 @@ class Explainer {
     }
     holders.finish();
     for (const CauseCount& count : counts)
-      if (count.cause == Cause::kInUse && !census.in_use && all_counted) {
-        census.in_use = Census::HolderSample{inventory::kNone, {}};
-        census.in_use->last = count.holders_sampled ? last_looked_at_ : inventory::kNone;
-        census.in_use->count.holders = count.holders;
-        census.in_use->count.more_holders = count.more_holders;
-        census.in_use->count.holders_sampled = count.holders_sampled;
+      if (count.cause == Cause::kInUse && !device_counts.in_use && all_counted) {
+        device_counts.in_use = DeviceCounts::HolderSample{inventory::kNone, {}};
+        device_counts.in_use->last = count.holders_sampled ? last_looked_at_ : inventory::kNone;
+        device_counts.in_use->count.holders = count.holders;
+        device_counts.in_use->count.more_holders = count.more_holders;
+        device_counts.in_use->count.holders_sampled = count.holders_sampled;
       }
   }
 
   // Splits usable devices: ruled out by a constraint, on nodes that the pod cannot go to, and the rest.
-  void split_usable(uint32_t r, const PlanAlternative& alternative, const ExplainScope& scope, const Census& census,
-                    RequestReason& reason) {
+  void split_usable(uint32_t r, const PlanAlternative& alternative, const ExplainScope& scope,
+                    const DeviceCounts& device_counts, RequestReason& reason) {
     UsableOnNodes usable;
     find_common_values(alternative, true);
     const bool too_many = !alternative.all && alternative.count > api::kMaxAllocationResults;
     std::map<std::pair<Cause, std::string>, CauseCount> counts;
     std::optional<std::map<PoolId, Words>> reach;  // of pools of several nodes
-    const Words& pools = census.pools_with_usable();
+    const Words& pools = device_counts.pools_with_usable();
     for (size_t at = 0; (at = inventory::next_bit(pools.data(), pools.size(), at)) != SIZE_MAX; ++at) {
       const auto id = static_cast<PoolId>(at);
-      const Census::PoolTally& tally = census.pools()[id];
+      const DeviceCounts::PoolTally& tally = device_counts.pools()[id];
       PoolInScope one;
       one.pool = device_index_.pool(id);
       one.node = tally.node;
@@ -293,7 +294,7 @@ class Explainer {
     reason.most_on_one_node = count_on_nodes(r, alternative, usable, scope);
   }
 
-  void add_plain(const PoolInScope& one, const Census::PoolTally& tally, UsableOnNodes& usable,
+  void add_plain(const PoolInScope& one, const DeviceCounts::PoolTally& tally, UsableOnNodes& usable,
                  std::map<std::pair<Cause, std::string>, CauseCount>& counts) const {
     const DeviceCause found{one.reached ? Cause::kCombination : Cause::kNodeRefused, -1, ""};
     if (one.node != inventory::kNone)
@@ -506,11 +507,11 @@ class Explainer {
       for (const std::string& code : judge_.values_of(pool, device, attribute)) ++had[code];
     };
     if (everywhere) {
-      const std::shared_ptr<Census> kept = censuses_.of(alternative.filter, alternative.admin);
-      Census& census = *kept;
-      census.update(device_index_, judge_, meter_);
-      for (PoolId id = 0; id < census.pools().size(); ++id) {
-        const Words& mask = census.pools()[id].usable_mask;
+      const std::shared_ptr<DeviceCounts> kept = counts_by_filter_.of(alternative.filter, alternative.admin);
+      DeviceCounts& device_counts = *kept;
+      device_counts.update(device_index_, judge_, meter_);
+      for (PoolId id = 0; id < device_counts.pools().size(); ++id) {
+        const Words& mask = device_counts.pools()[id].usable_mask;
         for (size_t w = 0; w < mask.size(); ++w)
           for (uint64_t bits = mask[w]; bits != 0 && !out_of_time(); bits &= bits - 1)
             add(*device_index_.pool(id), static_cast<uint32_t>(64 * w) + std::countr_zero(bits));
@@ -549,7 +550,7 @@ class Explainer {
   const Plan& plan_;
   inventory::DeviceIndex& device_index_;
   Meter& meter_;
-  Censuses& censuses_;
+  DeviceCountsByFilter& counts_by_filter_;
   DeviceJudge judge_;
   static constexpr uint32_t kMostJudgedLate = 8;
   uint64_t looked_at_ = 0;
@@ -565,8 +566,8 @@ class Explainer {
 }  // namespace
 
 Reasons explain_plan(const Plan& plan, const ExplainScope& scope, inventory::DeviceIndex& device_index,
-                     Selectors& selectors, Filters& filters, Censuses& censuses, Meter& meter) {
-  return Explainer(plan, device_index, selectors, filters, censuses, meter).run(scope);
+                     Selectors& selectors, Filters& filters, DeviceCountsByFilter& counts_by_filter, Meter& meter) {
+  return Explainer(plan, device_index, selectors, filters, counts_by_filter, meter).run(scope);
 }
 
 }  // namespace dra::allocator

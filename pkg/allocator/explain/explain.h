@@ -8,6 +8,6 @@
 namespace dra::allocator {
 
 Reasons explain_plan(const Plan& plan, const ExplainScope& scope, inventory::DeviceIndex& device_index,
-                     Selectors& selectors, Filters& filters, Censuses& censuses, Meter& meter);
+                     Selectors& selectors, Filters& filters, DeviceCountsByFilter& counts_by_filter, Meter& meter);
 
 }  // namespace dra::allocator

@@ -29,16 +29,16 @@ Counts counts_as(Cause cause) {
 
 class There {
  public:
-  There(const Census& census, const inventory::DeviceIndex& device_index)
-      : census_(census), device_index_(device_index) {
-    meaning_.reserve(census.groups().size());
-    for (const Census::Group& group : census.groups()) meaning_.push_back(counts_as(group.cause.cause));
+  There(const DeviceCounts& device_counts, const inventory::DeviceIndex& device_index)
+      : device_counts_(device_counts), device_index_(device_index) {
+    meaning_.reserve(device_counts.groups().size());
+    for (const DeviceCounts::Group& group : device_counts.groups()) meaning_.push_back(counts_as(group.cause.cause));
   }
 
   // For one pool; kEnough: unknown.
   uint32_t in_pool(inventory::PoolId id) const {
     uint32_t there = 0;
-    for (const auto& [group, devices] : census_.pools()[id].counts) {
+    for (const auto& [group, devices] : device_counts_.pools()[id].counts) {
       if (meaning_[group] == Counts::kAsUnknown) return kEnough;
       if (meaning_[group] == Counts::kAsThere) there += devices;
     }
@@ -48,32 +48,32 @@ class There {
   bool has_enough(inventory::NodeId node, uint32_t enough) const {
     uint32_t sum = 0;
     for (const inventory::Segment& segment : device_index_.view(node).segments) {
-      const uint32_t there = segment.pool < census_.pools().size() ? in_pool(segment.pool) : 0;
+      const uint32_t there = segment.pool < device_counts_.pools().size() ? in_pool(segment.pool) : 0;
       if (there == kEnough || (sum += there) >= enough) return true;
     }
     return false;
   }
 
  private:
-  const Census& census_;
+  const DeviceCounts& device_counts_;
   const inventory::DeviceIndex& device_index_;
   std::vector<Counts> meaning_;
 };
 
 }  // namespace
 
-uint32_t most_there_on_a_node(const Census& census, const inventory::DeviceIndex& device_index, uint32_t enough,
-                              std::span<const inventory::NodeId> passed,
+uint32_t most_there_on_a_node(const DeviceCounts& device_counts, const inventory::DeviceIndex& device_index,
+                              uint32_t enough, std::span<const inventory::NodeId> passed,
                               const std::function<bool(inventory::NodeId)>& passes) {
-  const There there(census, device_index);
+  const There there(device_counts, device_index);
   // Most fleets are uniform, so that the first node answers.
   for (const inventory::NodeId node : passed.first(std::min<size_t>(passed.size(), kTriedFirst)))
     if (device_index.knows(node) && there.has_enough(node, enough)) return kEnough;
   std::vector<uint32_t> on_node;
   uint32_t most = 0, shared = 0;
-  for (inventory::PoolId id = 0; id < census.pools().size(); ++id) {
+  for (inventory::PoolId id = 0; id < device_counts.pools().size(); ++id) {
     const uint32_t in_pool = there.in_pool(id);
-    const inventory::NodeId node = census.pools()[id].node;
+    const inventory::NodeId node = device_counts.pools()[id].node;
     if (in_pool == 0 || (node != inventory::kNone && !passes(node))) continue;
     if (in_pool == kEnough) return kEnough;
     if (node == inventory::kNone) {

@@ -14,8 +14,8 @@ namespace dra::allocator {
 // upper bound, because devices of pools shared by several nodes count for each node. UINT32_MAX if some node has
 // `enough`, or if it is unknown: incomplete or invalid pools, and devices that serve several requests at once. Visits
 // each pool at most once. `passes`: whether a node is in `passed`.
-uint32_t most_there_on_a_node(const Census& census, const inventory::DeviceIndex& device_index, uint32_t enough,
-                              std::span<const inventory::NodeId> passed,
+uint32_t most_there_on_a_node(const DeviceCounts& device_counts, const inventory::DeviceIndex& device_index,
+                              uint32_t enough, std::span<const inventory::NodeId> passed,
                               const std::function<bool(inventory::NodeId)>& passes);
 
 }  // namespace dra::allocator

@@ -51,9 +51,9 @@ void BestFit::improve(NodeId node, size_t position, uint64_t steps, Place& best)
 bool BestFit::names_before(const Search& search, const Place& best) const {
   const std::vector<Pick>& picks = search.picks();
   const auto rank = [&](const Pick& pick) {
-    const BoardSegment& segment = search.board().segment_of(pick.local);
-    const auto at = static_cast<size_t>(&segment - search.board().segments().data());
-    const uint32_t device = search.board().device_of(segment, pick.local);
+    const MatrixSegment& segment = search.matrix().segment_of(pick.local);
+    const auto at = static_cast<size_t>(&segment - search.matrix().segments().data());
+    const uint32_t device = search.matrix().device_of(segment, pick.local);
     return std::tuple(pick.request, at, device_index_.strings().text(segment.pool->device_name(device)));
   };
   std::vector<std::tuple<uint32_t, size_t, std::string>> ours, theirs;
@@ -82,11 +82,11 @@ strategy::Cost BestFit::cost_of(const Search& search, NodeId node, size_t positi
   for (const Pick& pick : search.picks()) {
     const PlanAlternative& alternative = plan_->requests[pick.request].alternatives[pick.alternative];
     if (alternative.admin) continue;  // takes no capacity
-    const BoardSegment& segment = search.board().segment_of(pick.local);
+    const MatrixSegment& segment = search.matrix().segment_of(pick.local);
     const inventory::Pool& pool = *segment.pool;
-    const auto place = static_cast<size_t>(&segment - search.board().segments().data());
+    const auto place = static_cast<size_t>(&segment - search.matrix().segments().data());
     uncertain += device_index_.view(node).segments[place].conditional;
-    const uint32_t number = search.board().device_of(segment, pick.local);
+    const uint32_t number = search.matrix().device_of(segment, pick.local);
     const PoolValue& value = values_.of(pool.id);
     const DeviceValue& device = value.devices[number];
     last_shape_ = nullptr;

@@ -118,7 +118,7 @@ void NodeIndex::trim() {
     dropped.push_back(std::move(it->second));
     counts_.erase(it);
   }
-  waste_.take(dropped, kFreesOfCounts);
+  deferred_frees_.add(dropped, kFreesOfCounts);
 }
 
 }  // namespace dra::allocator

@@ -46,8 +46,8 @@ class NodeCounts {
 class NodeIndex {
  public:
   // All arguments must outlive this.
-  NodeIndex(inventory::DeviceIndex& device_index, Filters& filters, Meter& meter, Waste& waste)
-      : device_index_(device_index), filters_(filters), meter_(meter), waste_(waste) {}
+  NodeIndex(inventory::DeviceIndex& device_index, Filters& filters, Meter& meter, DeferredFrees& frees)
+      : device_index_(device_index), filters_(filters), meter_(meter), deferred_frees_(frees) {}
 
   static constexpr size_t kFewestBytes = 1u << 20, kMostBytes = 4u << 20;
 
@@ -68,7 +68,7 @@ class NodeIndex {
   size_t most_filters() const { return std::clamp<size_t>(kMostBytes / bytes_of_one(), kFewestFilters, kMostFilters); }
   // Of all counts, after trim().
   size_t max_bytes() const { return std::clamp<size_t>(kMostFilters * bytes_of_one(), kFewestBytes, kMostBytes); }
-  void clear() { waste_.take(counts_, kFreesOfCounts); }
+  void clear() { deferred_frees_.add(counts_, kFreesOfCounts); }
   // Drops the least recently used counts beyond max_bytes().
   void trim();
 
@@ -88,7 +88,7 @@ class NodeIndex {
   inventory::DeviceIndex& device_index_;
   Filters& filters_;
   Meter& meter_;
-  Waste& waste_;
+  DeferredFrees& deferred_frees_;
   std::unordered_map<uint64_t, NodeCounts> counts_;
   uint64_t clock_ = 0;
 };

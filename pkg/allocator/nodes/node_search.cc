@@ -35,10 +35,10 @@ void NodeSearch::decide(const Plan& plan, NodeId node, const Search::Terms& term
       return;
     case Search::End::kNone:
       decision.outcome = Outcome::kInfeasible;
-      if (options_.strict_selector_errors && search_.board().invalid() != nullptr) {
+      if (options_.strict_selector_errors && search_.matrix().invalid() != nullptr) {
         decision.outcome = Outcome::kError;
         decision.error = Error(Code::kInvalidArgument,
-                               "invalid resource pools were encountered: " + search_.board().invalid_reason());
+                               "invalid resource pools were encountered: " + search_.matrix().invalid_reason());
       }
       return;
     case Search::End::kFound:

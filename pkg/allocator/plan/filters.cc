@@ -72,19 +72,19 @@ FilterMask& MaskTable::make(inventory::PoolId pool, size_t& bytes) {
 }
 
 void Filters::drop_answers(Filter& filter) {
-  waste_.take(filter.answers, kFreesOfAnswer);
+  deferred_frees_.add(filter.answers, kFreesOfAnswer);
 }
 
 void Filters::drop_made(Filter& filter) {
-  filter.masks.drop(waste_);
+  filter.masks.drop(deferred_frees_);
   drop_answers(filter);
-  waste_.take(filter.fits, kFreesOfFit);
+  deferred_frees_.add(filter.fits, kFreesOfFit);
 }
 
 void Filters::clear() {
   for (const auto& filter : filters_) drop_made(*filter);
-  waste_.take(filters_, kFreesOfFilter);
-  waste_.take(index_, 2);
+  deferred_frees_.add(filters_, kFreesOfFilter);
+  deferred_frees_.add(index_, 2);
   bytes_ = text_bytes_ = 0;
 }
 
@@ -195,7 +195,7 @@ void or_bits(uint64_t* to, size_t at, const inventory::Words& from) {
 // Sets up the mask for the current pool, unless it exists or is in progress.
 void Filters::begin_mask(Filter& filter, const Pool& pool, FilterMask& mask) {
   if (mask.table_version == pool.table_version && mask.size_ > 0) return;
-  if (filter.fits.size() > kMaxFits) waste_.take(filter.fits, kFreesOfFit);
+  if (filter.fits.size() > kMaxFits) deferred_frees_.add(filter.fits, kFreesOfFit);
   mask.table_version = pool.table_version;
   mask.ready_ = mask.any_failed = false;
   mask.next_slice_ = 0;

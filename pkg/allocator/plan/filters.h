@@ -51,7 +51,7 @@ class MaskTable {
   }
   // Adds the bytes allocated for it to `bytes`.
   FilterMask& make(inventory::PoolId pool, size_t& bytes);
-  void drop(Waste& waste) { waste.take(pieces_, 2 * kPiece); }
+  void drop(DeferredFrees& frees) { frees.add(pieces_, 2 * kPiece); }
 
  private:
   static constexpr size_t kPiece = 64;
@@ -90,12 +90,12 @@ class Filters {
 
   // All arguments except the texts must outlive this.
   Filters(inventory::DeviceIndex& device_index, Selectors& selectors, std::vector<std::string> ignored_taints,
-          Meter& meter, Waste& waste)
+          Meter& meter, DeferredFrees& frees)
       : device_index_(device_index),
         selectors_(selectors),
         ignored_taints_(std::move(ignored_taints)),
         meter_(meter),
-        waste_(waste) {}
+        deferred_frees_(frees) {}
 
   FilterId intern(Filter filter);
   Filter& get(FilterId id) { return *filters_[id]; }
@@ -153,7 +153,7 @@ class Filters {
   std::vector<std::unique_ptr<Filter>> filters_;
   std::unordered_map<std::string, FilterId> index_;
   Meter& meter_;
-  Waste& waste_;
+  DeferredFrees& deferred_frees_;
   size_t bytes_ = 0;
   size_t text_bytes_ = 0;  // of tolerations and capacity requests
   uint64_t clock_ = 0;

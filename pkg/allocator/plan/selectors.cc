@@ -69,13 +69,13 @@ cel::DeviceInput device_input(const inventory::DeviceIndex& device_index, const 
   return builder.build();
 }
 
-Selectors::Selectors(inventory::DeviceIndex& device_index, bool quantity_operators, Meter& meter, Waste& waste)
+Selectors::Selectors(inventory::DeviceIndex& device_index, bool quantity_operators, Meter& meter, DeferredFrees& frees)
     : device_index_(device_index),
       quantity_operators_(quantity_operators),
       environment_(selector_environment(device_index.features(), quantity_operators)),
       lists_(device_index.features().list_attributes),
       meter_(meter),
-      waste_(waste) {}
+      deferred_frees_(frees) {}
 
 Selectors::~Selectors() {
   forget();
@@ -90,15 +90,15 @@ void Selectors::clear() {
 void Selectors::forget() {
   for (const auto& entry : entries_)
     for (StrId key : entry->keys) device_index_.strings().release(key);
-  waste_.take(entries_, kFreesOfSelector);
-  waste_.take(index_, 2);
+  deferred_frees_.add(entries_, kFreesOfSelector);
+  deferred_frees_.add(index_, 2);
   drop_outcomes();
   program_bytes_ = 0;
 }
 
 void Selectors::drop_outcomes() {
-  waste_.take(recent_, 1);
-  waste_.take(older_, 1);
+  deferred_frees_.add(recent_, 1);
+  deferred_frees_.add(older_, 1);
 }
 
 SelectorId Selectors::intern(const std::string& expression) {
@@ -159,7 +159,7 @@ const Truth* Selectors::find_outcome(const inventory::Hash128& key) {
 
 void Selectors::keep_outcome(const inventory::Hash128& key, Truth truth) {
   if (recent_.size() >= kMaxOutcomes) {
-    waste_.take(older_, 1);
+    deferred_frees_.add(older_, 1);
     older_ = std::exchange(recent_, {});
   }
   if (recent_.size() == kFewOutcomes) recent_.reserve(kMaxOutcomes);

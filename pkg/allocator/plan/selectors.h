@@ -27,8 +27,8 @@ class Selectors {
   static constexpr size_t kMaxProgramBytes = 16u
                                              << 20;  // as full() estimates them; those of one pod fit (kMaxPlanBytes)
 
-  // The meter and the waste must outlive this; compiling and evaluating are charged to the meter.
-  Selectors(inventory::DeviceIndex& device_index, bool quantity_operators, Meter& meter, Waste& waste);
+  // The meter and the deferred frees must outlive this; compiling and evaluating are charged to the meter.
+  Selectors(inventory::DeviceIndex& device_index, bool quantity_operators, Meter& meter, DeferredFrees& frees);
   ~Selectors();
 
   // True if intern() would compile nothing.
@@ -79,7 +79,7 @@ class Selectors {
   uint64_t epoch_ = 0;
   size_t program_bytes_ = 0;
   Meter& meter_;
-  Waste& waste_;
+  DeferredFrees& deferred_frees_;
   // When `recent_` is full it becomes `older_`; an outcome that is used again moves back. So the least recently used
   // outcomes are dropped first.
   Outcomes recent_, older_;

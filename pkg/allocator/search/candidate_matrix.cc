@@ -17,7 +17,7 @@ void copy_words(const uint64_t* from, const uint64_t* here, uint32_t words, uint
 
 }  // namespace
 
-bool Board::lay_out(const Plan& plan, inventory::NodeId node) {
+bool CandidateMatrix::lay_out(const Plan& plan, inventory::NodeId node) {
   node_ = node;
   view_ = &device_index_.view(node);
   // The stamp changes with the tables of the view's pools, and with them all that lay_out_segments() reads.
@@ -33,7 +33,7 @@ bool Board::lay_out(const Plan& plan, inventory::NodeId node) {
   return true;
 }
 
-void Board::lay_out_segments() {
+void CandidateMatrix::lay_out_segments() {
   laid_out_ = view_->stamp;
   segments_.clear();
   word_segment_.clear();
@@ -56,7 +56,7 @@ void Board::lay_out_segments() {
   }
 }
 
-uint32_t Board::find_here(const BoardSegment& segment, inventory::StrId name) const {
+uint32_t CandidateMatrix::find_here(const MatrixSegment& segment, inventory::StrId name) const {
   const inventory::Words& here = view_->segments[static_cast<size_t>(&segment - segments_.data())].mask;
   uint32_t found = inventory::kNone;
   segment.pool->for_each_named(name, [&](uint32_t device) {
@@ -66,12 +66,12 @@ uint32_t Board::find_here(const BoardSegment& segment, inventory::StrId name) co
 }
 
 // Runs for each filter of each node that is searched: plain loops over plain words.
-bool Board::lay_out_slot(const Plan& plan, size_t slot) {
+bool CandidateMatrix::lay_out_slot(const Plan& plan, size_t slot) {
   const FilterId filter = plan.filters[slot];
   const size_t first = slot * words_;
   filters_.touch(filter);
   for (size_t s = 0; s < segments_.size(); ++s) {
-    const BoardSegment& segment = segments_[s];
+    const MatrixSegment& segment = segments_[s];
     if (!view_->segments[s].complete()) {
       clear_segment(plan, slot, segment);
       continue;
@@ -102,7 +102,7 @@ bool Board::lay_out_slot(const Plan& plan, size_t slot) {
 }
 
 // Other nodes may be able to use these devices, this one is not.
-void Board::clear_segment(const Plan& plan, size_t slot, const BoardSegment& segment) {
+void CandidateMatrix::clear_segment(const Plan& plan, size_t slot, const MatrixSegment& segment) {
   const size_t at = slot * words_ + segment.first_word;
   std::fill_n(usable_.data() + at, segment.words, 0);
   std::fill_n(candidates_.data() + at, segment.words, 0);
@@ -110,7 +110,7 @@ void Board::clear_segment(const Plan& plan, size_t slot, const BoardSegment& seg
 }
 
 // Mode All excludes shared devices whose capacity others have used up.
-void Board::drop_exhausted(FilterId id, const BoardSegment& segment, uint64_t* selectable) {
+void CandidateMatrix::drop_exhausted(FilterId id, const MatrixSegment& segment, uint64_t* selectable) {
   Filter& filter = filters_.get(id);
   for (uint32_t device = 0; device < segment.pool->size(); ++device) {
     const std::vector<inventory::Amount>* held = segment.pool->shared(device);

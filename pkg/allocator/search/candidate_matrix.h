@@ -1,7 +1,8 @@
-// Board: the devices one decision can choose from, side by side, and the counters that limit them.
+// CandidateMatrix: which devices of a node are candidates of which request. One column a device, one row of bits a
+// filter of the plan, beside the counters that limit the devices.
 //
 // Every pool of the node's view starts at a multiple of 64, so that its bit sets can be copied word by word. A device's
-// number on the board ("local") follows upstream's order; smaller numbers are tried first.
+// column ("local") follows upstream's order; smaller numbers are tried first.
 #pragma once
 
 #include <cstdint>
@@ -13,16 +14,17 @@
 
 namespace dra::allocator {
 
-struct BoardSegment {
+struct MatrixSegment {
   const inventory::Pool* pool = nullptr;
   uint32_t first_word = 0;
   uint32_t words = 0;
-  uint32_t first_counter = 0;  // first of its counters among all counters of the board
+  uint32_t first_counter = 0;  // first of its counters among all counters of the matrix
 };
 
-class Board {
+class CandidateMatrix {
  public:
-  Board(inventory::DeviceIndex& device_index, Filters& filters) : device_index_(device_index), filters_(filters) {}
+  CandidateMatrix(inventory::DeviceIndex& device_index, Filters& filters)
+      : device_index_(device_index), filters_(filters) {}
 
   // Lays out the node's pools for the plan. Costs a few words per pool and filter if the masks exist. False: the slice
   // ended before they were made.
@@ -30,11 +32,11 @@ class Board {
 
   size_t words() const { return words_; }
   uint32_t counters() const { return counters_; }
-  const std::vector<BoardSegment>& segments() const { return segments_; }
-  const BoardSegment& segment_of(uint32_t local) const { return segments_[word_segment_[local >> 6]]; }
+  const std::vector<MatrixSegment>& segments() const { return segments_; }
+  const MatrixSegment& segment_of(uint32_t local) const { return segments_[word_segment_[local >> 6]]; }
   // The device of this name that the node can use, by its number in the pool; kNone if there is none.
-  uint32_t find_here(const BoardSegment& segment, inventory::StrId name) const;
-  uint32_t device_of(const BoardSegment& segment, uint32_t local) const { return local - segment.first_word * 64; }
+  uint32_t find_here(const MatrixSegment& segment, inventory::StrId name) const;
+  uint32_t device_of(const MatrixSegment& segment, uint32_t local) const { return local - segment.first_word * 64; }
   const inventory::NodeView& view() const { return *view_; }
   inventory::NodeId node() const { return node_; }
 
@@ -59,15 +61,15 @@ class Board {
  private:
   void lay_out_segments();
   bool lay_out_slot(const Plan& plan, size_t slot);
-  void clear_segment(const Plan& plan, size_t slot, const BoardSegment& segment);
-  void drop_exhausted(FilterId id, const BoardSegment& segment, uint64_t* selectable);
+  void clear_segment(const Plan& plan, size_t slot, const MatrixSegment& segment);
+  void drop_exhausted(FilterId id, const MatrixSegment& segment, uint64_t* selectable);
 
   inventory::DeviceIndex& device_index_;
   Filters& filters_;
   const inventory::NodeView* view_ = nullptr;
   inventory::NodeId node_ = 0;
   uint64_t laid_out_ = 0;  // the stamp of the view whose segments these are; 0: none yet
-  std::vector<BoardSegment> segments_;
+  std::vector<MatrixSegment> segments_;
   std::vector<uint32_t> word_segment_;
   size_t words_ = 0;
   uint32_t counters_ = 0;

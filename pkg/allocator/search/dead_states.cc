@@ -1,12 +1,12 @@
 // Search: classes of interchangeable devices, and states proven to have no solution.
 //
 // Two devices are interchangeable if every candidate set, constraint column, counter and capacity treats them alike. If
-// no solution takes the first of them at some place, none takes the second there: swapping the two would turn it into
-// one with the first (within a request later picks have larger numbers, so the swap keeps their order).
+// no solution assigns the first of them at some place, none assigns the second there: swapping the two would turn it
+// into one with the first (within a request later picks have larger numbers, so the swap keeps their order).
 //
 // A state is (request, alternative, devices placed, position) with everything the rest of the search can still observe:
-// devices taken among later candidates, values of constraints with later members, counters and shared capacities that
-// those candidates use, results of the claim. States are identified by 128-bit hashes.
+// devices assigned among later candidates, values of constraints with later members, counters and shared capacities
+// that those candidates use, results of the claim. States are identified by 128-bit hashes.
 #include <algorithm>
 #include <map>
 
@@ -36,9 +36,9 @@ void append(std::string& key, T v) {
 
 }  // namespace
 
-void Search::set_up_memory() {
-  remembering_ = true;
-  size_t words = board_.words();
+void Search::set_up_dead_states() {
+  keeps_dead_states_ = true;
+  size_t words = matrix_.words();
   size_t requests = plan_->requests.size();
   // Classes, keyed by the exact text of everything that matters.
   std::unordered_map<std::string, uint32_t> classes;
@@ -47,19 +47,19 @@ void Search::set_up_memory() {
   for (const PlanRequest& request : plan_->requests)
     for (const PlanAlternative& alternative : request.alternatives)
       for (size_t w = 0; w < words; ++w)
-        any[w] |= pool_of_choice(alternative)[w] | (alternative.all ? board_.selectable(alternative.slot)[w] : 0);
+        any[w] |= pool_of_choice(alternative)[w] | (alternative.all ? matrix_.selectable(alternative.slot)[w] : 0);
   std::string key;
   for (size_t local = inventory::next_bit(any.data(), words, 0); local != SIZE_MAX;
        local = inventory::next_bit(any.data(), words, local + 1)) {
     auto number = static_cast<uint32_t>(local);
-    const BoardSegment& segment = board_.segment_of(number);
+    const MatrixSegment& segment = matrix_.segment_of(number);
     const Pool& pool = *segment.pool;
-    uint32_t device = board_.device_of(segment, number);
+    uint32_t device = matrix_.device_of(segment, number);
     key.clear();
     for (uint32_t slot = 0; slot < plan_->filters.size(); ++slot)
-      key += static_cast<char>(inventory::test_bit(board_.candidates(slot), local) |
-                               inventory::test_bit(board_.usable(slot), local) << 1 |
-                               (plan_->any_all && inventory::test_bit(board_.selectable(slot), local)) << 2);
+      key += static_cast<char>(inventory::test_bit(matrix_.candidates(slot), local) |
+                               inventory::test_bit(matrix_.usable(slot), local) << 1 |
+                               (plan_->any_all && inventory::test_bit(matrix_.selectable(slot), local)) << 2);
     for (const Column* column : plan_columns_) append(key, column->value[local]);
     key += static_cast<char>(pool.shareable(device) | inventory::test_bit(pool.charged(), device) << 1);
     for (const CounterUse* use = pool.uses_begin(device); use != pool.uses_end(device); ++use) {
@@ -75,18 +75,18 @@ void Search::set_up_memory() {
   }
   // What the rest of the search uses, by request.
   future_.assign(requests + 1, inventory::Words(words, 0));
-  last_user_.assign(requests, std::vector<uint32_t>(board_.counters(), 0));
-  future_user_.assign(requests + 1, std::vector<uint8_t>(board_.counters(), 0));
+  last_user_.assign(requests, std::vector<uint32_t>(matrix_.counters(), 0));
+  future_user_.assign(requests + 1, std::vector<uint8_t>(matrix_.counters(), 0));
   for (size_t r = requests; r-- > 0;) {
     inventory::Words own(words, 0);
     for (const PlanAlternative& alternative : plan_->requests[r].alternatives)
       for (size_t w = 0; w < words; ++w)
-        own[w] |= pool_of_choice(alternative)[w] | (alternative.all ? board_.selectable(alternative.slot)[w] : 0);
+        own[w] |= pool_of_choice(alternative)[w] | (alternative.all ? matrix_.selectable(alternative.slot)[w] : 0);
     future_user_[r] = future_user_[r + 1];
     for (size_t local = inventory::next_bit(own.data(), words, 0); local != SIZE_MAX;
          local = inventory::next_bit(own.data(), words, local + 1)) {
-      const BoardSegment& segment = board_.segment_of(static_cast<uint32_t>(local));
-      uint32_t device = board_.device_of(segment, static_cast<uint32_t>(local));
+      const MatrixSegment& segment = matrix_.segment_of(static_cast<uint32_t>(local));
+      uint32_t device = matrix_.device_of(segment, static_cast<uint32_t>(local));
       for (const CounterUse* use = segment.pool->uses_begin(device); use != segment.pool->uses_end(device); ++use) {
         last_user_[r][segment.first_counter + use->counter] = static_cast<uint32_t>(local) + 1;
         future_user_[r][segment.first_counter + use->counter] = 1;
@@ -104,7 +104,7 @@ void Search::add_dead(const inventory::Hash128& state) {
   dead_.insert(state);
 }
 
-// What this decision has taken of a shareable device; 0: nothing.
+// What this decision has assigned of a shareable device; 0: nothing.
 uint64_t Search::shared_state(uint32_t local) const {
   for (const SharedUse& use : shared_) {
     if (use.local != local) continue;
@@ -114,7 +114,7 @@ uint64_t Search::shared_state(uint32_t local) const {
     if (plan_->any_admin) mix.add(uint64_t{local});
     return mix.a | 1;
   }
-  return plan_->any_admin && inventory::test_bit(taken_.data(), local) ? 2 * uint64_t{local} + 2 : 0;
+  return plan_->any_admin && inventory::test_bit(assigned_.data(), local) ? 2 * uint64_t{local} + 2 : 0;
 }
 
 Hash128 Search::state_key(uint32_t r, uint32_t a, uint32_t placed, uint32_t from) const {
@@ -131,8 +131,8 @@ Hash128 Search::state_key(uint32_t r, uint32_t a, uint32_t placed, uint32_t from
     if (w > from >> 6) word |= now[w];
     return word;
   };
-  for (size_t w = 0; w < taken_.size(); ++w)
-    if (uint64_t word = taken_[w] & relevant(w)) {
+  for (size_t w = 0; w < assigned_.size(); ++w)
+    if (uint64_t word = assigned_[w] & relevant(w)) {
       mix.add(w);
       mix.add(word);
     }

@@ -1,4 +1,4 @@
-// Search: taking one device, with all checks, and giving it back.
+// Search: assigns one device to a request, with all checks, and undoes it.
 #include <algorithm>
 
 #include "pkg/allocator/search/search.h"
@@ -27,7 +27,7 @@ bool Search::fits_shared(const Pool& pool, uint32_t device, uint32_t local, cons
   return true;
 }
 
-bool Search::fits_counters(const BoardSegment& segment, uint32_t device) {
+bool Search::fits_counters(const MatrixSegment& segment, uint32_t device) {
   const Pool& pool = *segment.pool;
   for (const CounterUse* use = pool.uses_begin(device); use != pool.uses_end(device); ++use) {
     const inventory::Counter& counter = pool.counters()[use->counter];
@@ -36,23 +36,23 @@ bool Search::fits_counters(const BoardSegment& segment, uint32_t device) {
   return true;
 }
 
-void Search::charge(const BoardSegment& segment, uint32_t device, bool on) {
+void Search::charge(const MatrixSegment& segment, uint32_t device, bool on) {
   const Pool& pool = *segment.pool;
   for (const CounterUse* use = pool.uses_begin(device); use != pool.uses_end(device); ++use)
     charged_[segment.first_counter + use->counter] += on ? use->amount : -use->amount;
 }
 
-bool Search::take(uint32_t r, uint32_t a, uint32_t local) {
+bool Search::assign(uint32_t r, uint32_t a, uint32_t local) {
   const PlanRequest& request = plan_->requests[r];
   const PlanAlternative& alternative = request.alternatives[a];
-  const BoardSegment& segment = board_.segment_of(local);
+  const MatrixSegment& segment = matrix_.segment_of(local);
   const Pool& pool = *segment.pool;
-  uint32_t device = board_.device_of(segment, local);
+  uint32_t device = matrix_.device_of(segment, local);
   bool shareable = pool.shareable(device);
   if (alternative.admin && !shareable) {
     for (const Pick& pick : picks_)
       if (pick.local == local && plan_->requests[pick.request].claim == request.claim) return false;
-  } else if (!alternative.admin && !shareable && inventory::test_bit(taken_.data(), local)) {
+  } else if (!alternative.admin && !shareable && inventory::test_bit(assigned_.data(), local)) {
     return false;
   }
   const CapacityFit* fit = nullptr;
@@ -69,7 +69,7 @@ bool Search::take(uint32_t r, uint32_t a, uint32_t local) {
     for (size_t i = picks_.size(); i > 0 && picks_[i - 1].request == r; --i) ++placed;
   for (size_t i = 0; i < alternative.constraints.size(); ++i) {
     bool changed = false;
-    bool good = take_constraint(alternative.constraints[i], local, &changed);
+    bool good = add_to_constraint(alternative.constraints[i], local, &changed);
     if (!good && strict_ && alternative.all && !request.prioritized && all_error_.empty())
       all_error_ = "request \"" + alternative.name + "\": a constraint prevents getting all devices";
     bool kept = good;
@@ -77,7 +77,7 @@ bool Search::take(uint32_t r, uint32_t a, uint32_t local) {
         !look_ahead(alternative.constraints[i], r, a, static_cast<uint32_t>(placed) + 1, local))
       good = false;
     if (good) continue;
-    for (size_t j = i + (kept ? 1 : 0); j > 0; --j) drop_constraint(alternative.constraints[j - 1], local);
+    for (size_t j = i + (kept ? 1 : 0); j > 0; --j) remove_from_constraint(alternative.constraints[j - 1], local);
     return false;
   }
   if (counts) charge(segment, device, true);
@@ -88,7 +88,7 @@ bool Search::take(uint32_t r, uint32_t a, uint32_t local) {
     for (size_t i = 0; i < fit->amounts.size(); ++i) use->sums[i] += fit->amounts[i];
     ++use->picks;
   } else {
-    inventory::set_bit(taken_.data(), local);
+    inventory::set_bit(assigned_.data(), local);
   }
   picks_.push_back({local, r, a, fit});
   return true;
@@ -98,11 +98,11 @@ void Search::undo_pick() {
   Pick pick = picks_.back();
   picks_.pop_back();
   const PlanAlternative& alternative = plan_->requests[pick.request].alternatives[pick.alternative];
-  const BoardSegment& segment = board_.segment_of(pick.local);
+  const MatrixSegment& segment = matrix_.segment_of(pick.local);
   const Pool& pool = *segment.pool;
-  uint32_t device = board_.device_of(segment, pick.local);
+  uint32_t device = matrix_.device_of(segment, pick.local);
   for (size_t i = alternative.constraints.size(); i > 0; --i)
-    drop_constraint(alternative.constraints[i - 1], pick.local);
+    remove_from_constraint(alternative.constraints[i - 1], pick.local);
   bool last = true;
   if (pick.fit != nullptr) {
     SharedUse* use = shared_use(pick.local);
@@ -117,12 +117,12 @@ void Search::undo_pick() {
     // With admin access two claims of one decision can pick the same device.
     bool still = plan_->any_admin && std::any_of(picks_.begin(), picks_.end(),
                                                  [&](const Pick& other) { return other.local == pick.local; });
-    if (!still) inventory::clear_bit(taken_.data(), pick.local);
+    if (!still) inventory::clear_bit(assigned_.data(), pick.local);
   }
   if (last && pool.uses_begin(device) != pool.uses_end(device)) charge(segment, device, false);
 }
 
-bool Search::take_constraint(uint32_t constraint, uint32_t local, bool* changed) {
+bool Search::add_to_constraint(uint32_t constraint, uint32_t local, bool* changed) {
   const PlanConstraint& spec = plan_->constraints[constraint];
   const Column& column = *plan_columns_[spec.column];
   if (column.missing(local)) return false;
@@ -162,7 +162,7 @@ bool Search::take_constraint(uint32_t constraint, uint32_t local, bool* changed)
   return true;
 }
 
-void Search::drop_constraint(uint32_t constraint, uint32_t local) {
+void Search::remove_from_constraint(uint32_t constraint, uint32_t local) {
   const PlanConstraint& spec = plan_->constraints[constraint];
   if (spec.distinct) {
     const Column& column = *plan_columns_[spec.column];
@@ -184,7 +184,7 @@ size_t Search::count_with(const PlanAlternative& alternative, const Column& colu
                           uint32_t from) const {
   const uint64_t* candidates = pool_of_choice(alternative);
   size_t count = 0;
-  for (size_t w = from >> 6; w < board_.words(); ++w) {
+  for (size_t w = from >> 6; w < matrix_.words(); ++w) {
     uint64_t with = 0;
     if (state.values == 1) {
       with = column.with[state.single][w];
@@ -192,7 +192,7 @@ size_t Search::count_with(const PlanAlternative& alternative, const Column& colu
       for (uint32_t v : state.many) with |= column.with[v][w];
     }
     with &= candidates[w];
-    if (!alternative.admin) with &= ~taken_[w];
+    if (!alternative.admin) with &= ~assigned_[w];
     if (w == from >> 6) with &= ~uint64_t{0} << (from & 63);
     count += static_cast<size_t>(std::popcount(with));
   }

@@ -32,8 +32,8 @@ bool countable(const PlanRequest& request) {
 
 }  // namespace
 
-bool Packing::set_up(const Plan& plan, const Board& board) {
-  board_ = &board;
+bool Packing::set_up(const Plan& plan, const CandidateMatrix& matrix) {
+  matrix_ = &matrix;
   work_ = 0;
   answers_.clear();
   components_.clear();
@@ -71,8 +71,8 @@ void Packing::find_classes(const Plan& plan) {
       if (members_.size() == kMaxClasses) return;
       slot_class_[alternative.slot] = static_cast<uint32_t>(members_.size());
       live_classes_ |= 1u << members_.size();
-      const uint64_t* candidates = board_->candidates(alternative.slot);
-      members_.emplace_back(candidates, candidates + board_->words());
+      const uint64_t* candidates = matrix_->candidates(alternative.slot);
+      members_.emplace_back(candidates, candidates + matrix_->words());
     }
 }
 
@@ -88,9 +88,9 @@ void Packing::find_demand(const Plan& plan) {
       if (members_.size() < kMaxClasses) {
         c = static_cast<uint32_t>(members_.size());
         live_classes_ |= 1u << c;
-        Words all(board_->words(), 0);
+        Words all(matrix_->words(), 0);
         for (const PlanAlternative& alternative : request.alternatives)
-          for (size_t w = 0; w < all.size(); ++w) all[w] |= board_->candidates(alternative.slot)[w];
+          for (size_t w = 0; w < all.size(); ++w) all[w] |= matrix_->candidates(alternative.slot)[w];
         members_.push_back(std::move(all));
       }
     }
@@ -107,21 +107,21 @@ uint32_t Packing::classes_of(uint32_t local) const {
 
 // Joins devices that use the same counter, across counter sets.
 void Packing::find_components() {
-  std::vector<uint32_t> parent(board_->counters());
+  std::vector<uint32_t> parent(matrix_->counters());
   std::iota(parent.begin(), parent.end(), 0);
   auto root = [&parent](uint32_t c) {
     while (parent[c] != c) c = parent[c] = parent[parent[c]];
     return c;
   };
-  Words any(board_->words(), 0);
+  Words any(matrix_->words(), 0);
   for (const Words& members : members_)
     for (size_t w = 0; w < any.size(); ++w) any[w] |= members[w];
   std::vector<uint32_t> counted;
   for (size_t at = next_bit(any.data(), any.size(), 0); at != SIZE_MAX; at = next_bit(any.data(), any.size(), at + 1)) {
     auto local = static_cast<uint32_t>(at);
-    const BoardSegment& segment = board_->segment_of(local);
+    const MatrixSegment& segment = matrix_->segment_of(local);
     const Pool& pool = *segment.pool;
-    const uint32_t device = board_->device_of(segment, local);
+    const uint32_t device = matrix_->device_of(segment, local);
     if (pool.shareable(device)) {
       live_classes_ &= ~classes_of(local);  // one device may serve any number of requests
       continue;
@@ -145,8 +145,8 @@ void Packing::find_components() {
   }
   std::map<uint32_t, std::vector<uint32_t>> groups;
   for (uint32_t local : counted) {
-    const BoardSegment& segment = board_->segment_of(local);
-    const CounterUse* use = segment.pool->uses_begin(board_->device_of(segment, local));
+    const MatrixSegment& segment = matrix_->segment_of(local);
+    const CounterUse* use = segment.pool->uses_begin(matrix_->device_of(segment, local));
     groups[root(segment.first_counter + use->counter)].push_back(local);
   }
   for (const auto& [counter, devices] : groups) add_component(devices);
@@ -158,8 +158,8 @@ void Packing::add_component(const std::vector<uint32_t>& devices) {
   const size_t words = (devices.back() >> 6) - added.first_word + 1;
   std::vector<ComponentStates::Kind> kinds;
   for (uint32_t local : devices) {
-    const BoardSegment& segment = board_->segment_of(local);
-    const uint32_t device = board_->device_of(segment, local);
+    const MatrixSegment& segment = matrix_->segment_of(local);
+    const uint32_t device = matrix_->device_of(segment, local);
     ComponentStates::Kind kind;
     kind.classes = classes_of(local);
     for (const CounterUse* use = segment.pool->uses_begin(device); use != segment.pool->uses_end(device); ++use) {
@@ -202,16 +202,16 @@ Vector Packing::demand_of(const Wanted& wanted) const {
   return lane_min(demand, states_.cap());
 }
 
-uint32_t Packing::state_of(const Component& component, const Words& taken, const std::vector<Amount>& charged) {
+uint32_t Packing::state_of(const Component& component, const Words& assigned, const std::vector<Amount>& charged) {
   std::vector<uint32_t> left;
   left.reserve(component.devices.size());
   for (const Words& devices : component.devices) {
     uint32_t count = 0;
     for (size_t w = 0; w < devices.size(); ++w)
-      count += static_cast<uint32_t>(std::popcount(devices[w] & ~taken[component.first_word + w]));
+      count += static_cast<uint32_t>(std::popcount(devices[w] & ~assigned[component.first_word + w]));
     left.push_back(count);
   }
-  const BoardSegment& segment = board_->segment_of(component.first_word * 64);
+  const MatrixSegment& segment = matrix_->segment_of(component.first_word * 64);
   std::vector<Amount> residual;
   residual.reserve(component.counters.size());
   for (uint32_t counter : component.counters) {
@@ -227,11 +227,11 @@ uint64_t Packing::weight_of(Vector v) const {
   return weight;
 }
 
-bool Packing::possible(const Wanted& wanted, const Words& taken, const std::vector<Amount>& charged) {
+bool Packing::possible(const Wanted& wanted, const Words& assigned, const std::vector<Amount>& charged) {
   const Vector demand = demand_of(wanted);
   if (demand == 0) return true;
   now_.clear();
-  for (const Component& component : components_) now_.push_back(state_of(component, taken, charged));
+  for (const Component& component : components_) now_.push_back(state_of(component, assigned, charged));
   std::sort(now_.begin(), now_.end());
   work_ += 8 * (components_.size() + 1);
   Hash128 key;
@@ -241,8 +241,8 @@ bool Packing::possible(const Wanted& wanted, const Words& taken, const std::vect
   singles_left_.clear();
   for (const Singles& singles : singles_) {
     uint64_t left = 0;
-    for (size_t w = 0; w < taken.size(); ++w)
-      left += static_cast<uint64_t>(std::popcount(singles.devices[w] & ~taken[w]));
+    for (size_t w = 0; w < assigned.size(); ++w)
+      left += static_cast<uint64_t>(std::popcount(singles.devices[w] & ~assigned[w]));
     singles_left_.emplace_back(singles.classes, left);
     key.add(left);
   }

@@ -1,11 +1,11 @@
-// Packing: can the remaining devices be taken together, as far as counters and numbers of devices decide it?
+// Packing: can the remaining devices be assigned together, as far as counters and numbers of devices decide it?
 //
 // Devices of partitionable hardware compete for counters (a GPU's memory slices), so whether a mix of requests fits is
 // a packing problem. A depth-first search over devices meets its dead ends late, and the same ones again and again.
 // This class answers for a whole search state at once:
 //
-//   if (packing.set_up(plan, board))                                       // once, if the search takes long
-//     if (!packing.possible({r + 1, &alternative, 2}, taken, charged)) ... // no solution below this state
+//   if (packing.set_up(plan, matrix))                                      // once, if the search takes long
+//     if (!packing.possible({r + 1, &alternative, 2}, assigned, charged)) ... // no solution below this state
 //
 // How: candidates that share counters form a component (a GPU with its partitions); each filter of the plan is a
 // demand class. ComponentStates lists what each component can still provide, as vectors by class. A depth-first search
@@ -39,8 +39,8 @@ class Packing {
   static constexpr uint64_t kMaxWork = 100'000;  // per question, some 20 ns each
   static constexpr size_t kMaxAnswers = 50'000;
 
-  // Prepares for the plan on the board's node. False: packing cannot decide anything here.
-  bool set_up(const Plan& plan, const Board& board);
+  // Prepares for the plan on the node of the matrix. False: packing cannot decide anything here.
+  bool set_up(const Plan& plan, const CandidateMatrix& matrix);
 
   // The demand of all requests from `first` on, plus `count` devices of `current`.
   struct Wanted {
@@ -48,7 +48,7 @@ class Packing {
     const PlanAlternative* current = nullptr;
     uint64_t count = 0;
   };
-  bool possible(const Wanted& wanted, const inventory::Words& taken, const std::vector<inventory::Amount>& charged);
+  bool possible(const Wanted& wanted, const inventory::Words& assigned, const std::vector<inventory::Amount>& charged);
 
   // In search steps, since set_up.
   uint64_t work() const { return work_ / 8; }
@@ -56,7 +56,7 @@ class Packing {
  private:
   struct Component {
     uint32_t make = 0;
-    std::vector<uint32_t> counters;         // of the board
+    std::vector<uint32_t> counters;         // of the matrix
     std::vector<inventory::Words> devices;  // by kind, from first_word on
     uint32_t first_word = 0;
   };
@@ -79,14 +79,14 @@ class Packing {
   uint32_t classes_of(uint32_t local) const;
   bool decides() const;
   Vector demand_of(const Wanted& wanted) const;
-  uint32_t state_of(const Component& component, const inventory::Words& taken,
+  uint32_t state_of(const Component& component, const inventory::Words& assigned,
                     const std::vector<inventory::Amount>& charged);
   bool lay_levels(Vector wanted);
   uint64_t weight_of(Vector v) const;
   bool cover(size_t level, Vector wanted);
   bool singles_cover(Vector wanted) const;
 
-  const Board* board_ = nullptr;
+  const CandidateMatrix* matrix_ = nullptr;
   uint64_t work_ = 0;
 
   std::vector<inventory::Words> members_;                  // candidates by class

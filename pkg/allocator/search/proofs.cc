@@ -43,11 +43,11 @@ void Search::set_up_proofs() {
 
 // False if refuted.
 bool Search::prove_packing() {
-  packs_ = packing_.set_up(*plan_, board_);
+  packs_ = packing_.set_up(*plan_, matrix_);
   if (!packs_) return true;
-  const Words nothing_taken(taken_.size(), 0);
+  const Words nothing_assigned(assigned_.size(), 0);
   const std::vector<Amount> nothing_charged(charged_.size(), 0);
-  const bool possible = packing_.possible({}, nothing_taken, nothing_charged);
+  const bool possible = packing_.possible({}, nothing_assigned, nothing_charged);
   steps_ += packing_.work();
   if (!possible) refute("each request alone has candidates, but together they want more than the counters have left");
   return possible;
@@ -56,7 +56,7 @@ bool Search::prove_packing() {
 bool Search::cannot_pack(uint32_t r, const PlanAlternative& alternative, uint32_t placed) {
   if (!packs_) return false;
   const uint64_t before = packing_.work();
-  const bool possible = packing_.possible({r + 1, &alternative, alternative.count - placed}, taken_, charged_);
+  const bool possible = packing_.possible({r + 1, &alternative, alternative.count - placed}, assigned_, charged_);
   steps_ += packing_.work() - before;
   return !possible;
 }
@@ -86,7 +86,7 @@ bool Search::prove_constraints() {
       for (const PlanAlternative& alternative : plan_->requests[r].alternatives) {
         const uint64_t* candidates = pool_of_choice(alternative);
         size_t count = 0;
-        for (size_t w = 0; w < board_.words(); ++w)
+        for (size_t w = 0; w < matrix_.words(); ++w)
           count += static_cast<size_t>(std::popcount(candidates[w] & column.with[value][w]));
         if (count >= (alternative.all ? 1 : alternative.count)) return true;
       }
@@ -99,7 +99,7 @@ bool Search::prove_constraints() {
         for (size_t i = 0; i < members.size() && !had; ++i)
           for (const PlanAlternative& alternative : plan_->requests[members[i]].alternatives) {
             const uint64_t* candidates = pool_of_choice(alternative);
-            for (size_t w = 0; w < board_.words(); ++w) had = had || (candidates[w] & column.with[v][w]) != 0;
+            for (size_t w = 0; w < matrix_.words(); ++w) had = had || (candidates[w] & column.with[v][w]) != 0;
           }
         values += had;
       }
@@ -126,7 +126,7 @@ bool Search::prove_counts() {
   std::vector<uint64_t> wanted;
   std::vector<std::vector<uint32_t>> members;
   for (uint32_t r = 0; r < plan_->requests.size(); ++r) {
-    Words set(board_.words(), 0);
+    Words set(matrix_.words(), 0);
     uint64_t least = UINT64_MAX;
     bool admin = false;
     for (const PlanAlternative& alternative : plan_->requests[r].alternatives) {
@@ -148,7 +148,7 @@ bool Search::prove_counts() {
   }
   size_t distinct = sets.size();
   if (distinct > 1) {
-    Words all(board_.words(), 0);
+    Words all(matrix_.words(), 0);
     for (size_t i = 0; i < distinct; ++i)
       for (size_t w = 0; w < all.size(); ++w) all[w] |= sets[i][w];
     sets.push_back(std::move(all));
@@ -180,9 +180,9 @@ uint64_t Search::most_devices(const Words& mask, const std::vector<uint32_t>& re
   uint64_t most = 0;
   for (size_t local = inventory::next_bit(mask.data(), mask.size(), 0); local != SIZE_MAX;
        local = inventory::next_bit(mask.data(), mask.size(), local + 1)) {
-    const BoardSegment& segment = board_.segment_of(static_cast<uint32_t>(local));
+    const MatrixSegment& segment = matrix_.segment_of(static_cast<uint32_t>(local));
     const Pool& pool = *segment.pool;
-    uint32_t device = board_.device_of(segment, static_cast<uint32_t>(local));
+    uint32_t device = matrix_.device_of(segment, static_cast<uint32_t>(local));
     if (pool.shareable(device)) {
       // A request takes a device at most once; the smallest requested amount bounds the number of shares.
       const inventory::CapacityShape& shape = pool.shape(device);
@@ -218,7 +218,7 @@ uint64_t Search::most_devices(const Words& mask, const std::vector<uint32_t>& re
   }
   for (const auto& [key, group] : groups) {
     uint64_t bound = group.devices;
-    const Pool& pool = *board_.segment_of(key.first * 64).pool;
+    const Pool& pool = *matrix_.segment_of(key.first * 64).pool;
     for (const auto& [counter, users] : group.counters) {
       if (users.first != group.devices || users.second <= 0) continue;
       Amount left = pool.counters()[counter].total - pool.counters()[counter].consumed;

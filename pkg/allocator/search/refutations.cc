@@ -45,12 +45,12 @@ void Refutations::drop_oldest() {
 void Refutations::forget_begun(Nodes& nodes) {
   nodes.begun = inventory::kNone;
   nodes.begun_steps = 0;
-  waste_.take(nodes.dead, 1);
+  deferred_frees_.add(nodes.dead, 1);
 }
 
 void Refutations::clear() {
   for (auto& [shape, nodes] : shapes_) forget_begun(nodes);
-  waste_.take(shapes_, 4);
+  deferred_frees_.add(shapes_, 4);
 }
 
 // Drops the dead states of the least recently continued searches: those searches start over.

@@ -72,7 +72,8 @@ class Refutations {
   };
 
   // Both must outlive this.
-  Refutations(const inventory::DeviceIndex& device_index, Waste& waste) : device_index_(device_index), waste_(waste) {}
+  Refutations(const inventory::DeviceIndex& device_index, DeferredFrees& frees)
+      : device_index_(device_index), deferred_frees_(frees) {}
 
   // The current knowledge. The reference is valid until the next call.
   Nodes& of(const std::string& shape);
@@ -89,7 +90,7 @@ class Refutations {
   void drop_oldest();
 
   const inventory::DeviceIndex& device_index_;
-  Waste& waste_;
+  DeferredFrees& deferred_frees_;
   std::unordered_map<std::string, Nodes> shapes_;
   uint64_t clock_ = 0;
 };

@@ -42,13 +42,13 @@ class ResultMaker {
   }
 
   const SliceTable& slice_of(const Pick& pick, uint32_t* local) const {
-    const BoardSegment& segment = search_.board().segment_of(pick.local);
-    return segment.pool->slice_of(search_.board().device_of(segment, pick.local), local);
+    const MatrixSegment& segment = search_.matrix().segment_of(pick.local);
+    return segment.pool->slice_of(search_.matrix().device_of(segment, pick.local), local);
   }
 
   void add_device(const Pick& pick, api::AllocationResult& result) {
     const PlanAlternative& alternative = alternative_of(pick);
-    const BoardSegment& segment = search_.board().segment_of(pick.local);
+    const MatrixSegment& segment = search_.matrix().segment_of(pick.local);
     uint32_t local;
     const SliceTable& slice = slice_of(pick, &local);
     api::DeviceRequestAllocationResult& added = result.results.emplace_back();
@@ -90,7 +90,7 @@ class ResultMaker {
         api::NodeSelectorRequirement& requirement = selector->terms[0].match_fields[0];
         requirement.key = "metadata.name";
         requirement.op = "In";
-        requirement.values.push_back(device_index_.node_name(search_.board().node()));
+        requirement.values.push_back(device_index_.node_name(search_.matrix().node()));
         return selector;
       }
       if (place.kind != Where::kSelector || place.selector->terms.empty()) continue;
@@ -118,7 +118,7 @@ class ResultMaker {
   // Terms are alternatives, a result has one: the first that matches the node, so that the claim never appears usable
   // where a device is not.
   const api::NodeSelectorTerm& matching_term(const api::NodeSelector& selector) const {
-    inventory::NodeId node = search_.board().node();
+    inventory::NodeId node = search_.matrix().node();
     for (const api::NodeSelectorTerm& term : selector.terms)
       if (api::matches(term, device_index_.node_name(node), device_index_.node_labels(node))) return term;
     return selector.terms[0];

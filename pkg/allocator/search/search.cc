@@ -18,22 +18,22 @@ bool Search::begin(const Plan& plan, inventory::NodeId node, const Terms& terms)
   visit_ = terms.visit ? &terms.visit : nullptr;
   steps_ = metered_ = 0;
   next_look_ = 1;
-  out_of_budget_ = slice_ended_ = refuted_ = remembering_ = packs_ = false;
+  out_of_budget_ = slice_ended_ = refuted_ = keeps_dead_states_ = packs_ = false;
   too_few_ = nullptr;
   proof_.clear();
   error_.clear();
   all_error_.clear();
-  if (!board_.lay_out(plan, node)) return false;
-  naive_ = strict_ && (board_.any_failed() || (plan.any_all && !plan.constraints.empty()));
+  if (!matrix_.lay_out(plan, node)) return false;
+  naive_ = strict_ && (matrix_.any_failed() || (plan.any_all && !plan.constraints.empty()));
   picks_.clear();
   shared_.clear();
   saved_.clear();
   chosen_.assign(plan.requests.size(), 0);
   results_.assign(plan.claims.size(), 0);
-  taken_.assign(board_.words(), 0);
-  charged_.assign(board_.counters(), 0);
+  assigned_.assign(matrix_.words(), 0);
+  charged_.assign(matrix_.counters(), 0);
   plan_columns_.clear();
-  for (inventory::StrId key : plan.columns) plan_columns_.push_back(&columns_.get(board_.view(), key));
+  for (inventory::StrId key : plan.columns) plan_columns_.push_back(&columns_.get(matrix_.view(), key));
   if (!plan.constraints.empty()) {
     match_.resize(plan.constraints.size());
     for (MatchState& match : match_) match.clear();
@@ -41,25 +41,26 @@ bool Search::begin(const Plan& plan, inventory::NodeId node, const Terms& terms)
     for (size_t c = 0; c < plan.constraints.size(); ++c)
       if (plan.constraints[c].distinct) used_values_[c].assign(plan_columns_[plan.constraints[c].column]->values, 0);
   }
-  anchors_agree_ = plan.ties.empty() || take_anchors();
+  anchors_agree_ = plan.ties.empty() || add_anchors();
   return true;
 }
 
 // Adds the anchors as members of their constraint before the search. False: one is not visible from this node, or they
 // do not agree with each other.
-bool Search::take_anchors() {
+bool Search::add_anchors() {
   for (uint32_t c = 0; c < plan_->constraints.size(); ++c) {
     const PlanConstraint& spec = plan_->constraints[c];
     if (spec.anchors == nullptr) continue;
     for (const Anchor& anchor : *spec.anchors) {
-      const auto segment = std::find_if(board_.segments().begin(), board_.segments().end(), [&](const auto& one) {
+      const auto segment = std::find_if(matrix_.segments().begin(), matrix_.segments().end(), [&](const auto& one) {
         return one.pool->driver_text == anchor.driver && one.pool->name_text == anchor.pool;
       });
-      if (segment == board_.segments().end()) return false;
+      if (segment == matrix_.segments().end()) return false;
       const inventory::StrId name = device_index_.strings().find(anchor.device);
-      const uint32_t device = name == inventory::kNoStr ? inventory::kNone : board_.find_here(*segment, name);
+      const uint32_t device = name == inventory::kNoStr ? inventory::kNone : matrix_.find_here(*segment, name);
       bool changed = false;
-      if (device == inventory::kNone || !take_constraint(c, segment->first_word * 64 + device, &changed)) return false;
+      if (device == inventory::kNone || !add_to_constraint(c, segment->first_word * 64 + device, &changed))
+        return false;
     }
   }
   return true;
@@ -70,7 +71,7 @@ Search::End Search::run(const Plan& plan, inventory::NodeId node, const Terms& t
   if (begin(plan, node, terms)) {
     end = find(terms);
     // Laying out a node costs time for each filter and column, too.
-    const size_t looked_at = board_.words() * plan.filters.size() / 8 + plan.filters.size() / 4 + plan.columns.size();
+    const size_t looked_at = matrix_.words() * plan.filters.size() / 8 + plan.filters.size() / 4 + plan.columns.size();
     meter_.charge(1 + looked_at + steps_ - metered_);
   } else {
     slice_ended_ = true;
@@ -78,12 +79,12 @@ Search::End Search::run(const Plan& plan, inventory::NodeId node, const Terms& t
   return end;
 }
 
-bool Search::take_fixed(const Terms& terms) {
+bool Search::assign_fixed(const Terms& terms) {
   chosen_ = *terms.fixed_alternatives;
   for (const Pick& pick : *terms.fixed) {
     if (!inventory::test_bit(pool_of_choice(plan_->requests[pick.request].alternatives[pick.alternative]), pick.local))
       return false;
-    if (!take(pick.request, pick.alternative, pick.local)) return false;
+    if (!assign(pick.request, pick.alternative, pick.local)) return false;
   }
   return true;
 }
@@ -93,10 +94,10 @@ Search::End Search::find(const Terms& terms) {
     refute("the devices that are allocated already do not agree in the preferred attribute here");
     return End::kNone;
   }
-  if (terms.fixed != nullptr) return take_fixed(terms) ? End::kFound : End::kNone;
+  if (terms.fixed != nullptr) return assign_fixed(terms) ? End::kFound : End::kNone;
   if (!counts_suffice()) return error_.empty() ? End::kNone : End::kError;
   if (terms.prove_first && !naive_ && !prove_constraints()) return End::kNone;
-  waste_.take(dead_, 1);
+  deferred_frees_.add(dead_, 1);
   if (terms.dead != nullptr && !terms.dead->empty() && !naive_) {
     dead_.swap(*terms.dead);
     set_up_shortcuts();
@@ -126,9 +127,9 @@ bool Search::look() {
 
 void Search::set_up_shortcuts() {
   constexpr uint64_t kStepsPerWord = 16;  // visits every device
-  meter_.charge(kStepsPerWord * board_.words());
+  meter_.charge(kStepsPerWord * matrix_.words());
   set_up_proofs();
-  if (!refuted_) set_up_memory();
+  if (!refuted_) set_up_dead_states();
 }
 
 // Whether every request alone has enough candidates; in strict mode also makes upstream's checks before a search.
@@ -137,22 +138,22 @@ bool Search::counts_suffice() {
     bool possible = false;
     for (const PlanAlternative& alternative : request.alternatives) {
       if (alternative.all) {
-        if (strict_ && (board_.incomplete() != nullptr || board_.invalid() != nullptr)) {
-          const inventory::Pool& pool = board_.incomplete() != nullptr ? *board_.incomplete() : *board_.invalid();
+        if (strict_ && (matrix_.incomplete() != nullptr || matrix_.invalid() != nullptr)) {
+          const inventory::Pool& pool = matrix_.incomplete() != nullptr ? *matrix_.incomplete() : *matrix_.invalid();
           error_ = "request " + quote(alternative.name) + " asks for all devices, but resource pool " +
                    pool.driver_text + "/" + pool.name_text + " is " +
-                   (board_.incomplete() != nullptr ? "currently being updated" : "invalid");
+                   (matrix_.incomplete() != nullptr ? "currently being updated" : "invalid");
           return false;
         }
-        if (strict_ && board_.slot_failed(alternative.slot)) {
+        if (strict_ && matrix_.slot_failed(alternative.slot)) {
           error_ = "request " + quote(alternative.name) + ": a selector failed";
           return false;
         }
-        bool pools_usable = board_.incomplete() == nullptr && board_.invalid() == nullptr;
-        if (pools_usable && count_bits(board_.selectable(alternative.slot), board_.words()) > 0) possible = true;
+        bool pools_usable = matrix_.incomplete() == nullptr && matrix_.invalid() == nullptr;
+        if (pools_usable && count_bits(matrix_.selectable(alternative.slot), matrix_.words()) > 0) possible = true;
         continue;
       }
-      if (count_bits(pool_of_choice(alternative), board_.words()) >= alternative.count) possible = true;
+      if (count_bits(pool_of_choice(alternative), matrix_.words()) >= alternative.count) possible = true;
     }
     if (!possible && !naive_) {
       too_few_ = &request;
@@ -169,14 +170,14 @@ std::string Search::proof() const {
     if (!text.empty()) text += "; ";
     text += "request " + quote(alternative.name) + " wants ";
     if (alternative.all) {
-      const inventory::Pool* blocked = board_.incomplete() != nullptr ? board_.incomplete() : board_.invalid();
+      const inventory::Pool* blocked = matrix_.incomplete() != nullptr ? matrix_.incomplete() : matrix_.invalid();
       text += "all devices, ";
       text += blocked == nullptr
                   ? "of which there are none"
-                  : "but a pool is " + std::string(board_.incomplete() != nullptr ? "incomplete" : "invalid");
+                  : "but a pool is " + std::string(matrix_.incomplete() != nullptr ? "incomplete" : "invalid");
     } else {
       text += std::to_string(alternative.count) + " devices, " +
-              std::to_string(count_bits(pool_of_choice(alternative), board_.words())) + " are left for it";
+              std::to_string(count_bits(pool_of_choice(alternative), matrix_.words())) + " are left for it";
     }
   }
   return text;
@@ -203,17 +204,17 @@ bool Search::alternative(uint32_t r, uint32_t a) {
 // Mode All: every selectable device, in order; fails if one is unavailable.
 bool Search::place_all(uint32_t r, uint32_t a) {
   const PlanAlternative& alternative = plan_->requests[r].alternatives[a];
-  if (board_.incomplete() != nullptr || board_.invalid() != nullptr) return false;
-  const uint64_t* wanted = board_.selectable(alternative.slot);
+  if (matrix_.incomplete() != nullptr || matrix_.invalid() != nullptr) return false;
+  const uint64_t* wanted = matrix_.selectable(alternative.slot);
   const uint64_t* possible = pool_of_choice(alternative);
   uint32_t& results = results_[plan_->requests[r].claim];
-  size_t count = count_bits(wanted, board_.words());
+  size_t count = count_bits(wanted, matrix_.words());
   if (count == 0 || results + count > api::kMaxAllocationResults) return false;
   size_t before = picks_.size();
   bool complete = true;
-  for (size_t local = next_bit(wanted, board_.words(), 0); local != SIZE_MAX;
-       local = next_bit(wanted, board_.words(), local + 1)) {
-    if (!step() || stopped() || !test_bit(possible, local) || !take(r, a, static_cast<uint32_t>(local))) {
+  for (size_t local = next_bit(wanted, matrix_.words(), 0); local != SIZE_MAX;
+       local = next_bit(wanted, matrix_.words(), local + 1)) {
+    if (!step() || stopped() || !test_bit(possible, local) || !assign(r, a, static_cast<uint32_t>(local))) {
       complete = false;
       break;
     }
@@ -229,21 +230,21 @@ bool Search::place_one(uint32_t r, uint32_t a, uint32_t placed, uint32_t from) {
   const PlanAlternative& alternative = plan_->requests[r].alternatives[a];
   if (placed == alternative.count) return request(r + 1);
   inventory::Hash128 key;
-  bool keyed = remembering_;
+  bool keyed = keeps_dead_states_;
   if (keyed) {
     key = state_key(r, a, placed, from);
     if (dead_.contains(key)) return false;
   }
   const uint64_t* candidates = pool_of_choice(alternative);
-  const uint64_t* failed = naive_ && board_.any_failed() ? board_.failed(alternative.slot) : nullptr;
+  const uint64_t* failed = naive_ && matrix_.any_failed() ? matrix_.failed(alternative.slot) : nullptr;
   uint32_t& results = results_[plan_->requests[r].claim];
   std::vector<uint64_t> tried;  // classes (with their state) that failed here
   for (size_t next = from;; ++next) {
-    size_t local = next_bit(candidates, board_.words(), next);
+    size_t local = next_bit(candidates, matrix_.words(), next);
     if (failed != nullptr) {
-      size_t bad = next_bit(failed, board_.words(), next);
+      size_t bad = next_bit(failed, matrix_.words(), next);
       if (bad < local) {
-        const BoardSegment& segment = board_.segment_of(static_cast<uint32_t>(bad));
+        const MatrixSegment& segment = matrix_.segment_of(static_cast<uint32_t>(bad));
         bool used = test_bit(segment.pool->in_use(), bad - segment.first_word * 64);
         if (alternative.admin || !used) {
           error_ = "request " + quote(alternative.name) + ": a selector failed on a device of pool " +
@@ -257,22 +258,22 @@ bool Search::place_one(uint32_t r, uint32_t a, uint32_t placed, uint32_t from) {
     if (local == SIZE_MAX) break;
     next = local;
     auto device = static_cast<uint32_t>(local);
-    if (!alternative.admin && test_bit(taken_.data(), local)) continue;
+    if (!alternative.admin && test_bit(assigned_.data(), local)) continue;
     if (!step()) return false;
-    if (remembering_ && std::find(tried.begin(), tried.end(), kind_of(device)) != tried.end()) continue;
-    if (take(r, a, device)) {
+    if (keeps_dead_states_ && std::find(tried.begin(), tried.end(), kind_of(device)) != tried.end()) continue;
+    if (assign(r, a, device)) {
       ++results;
       if (!cannot_pack(r, alternative, placed + 1) && place_one(r, a, placed + 1, device + 1)) return true;
       --results;
       undo_pick();
       if (stopped()) return false;
-      if (steps_ > kQuickSteps && !remembering_ && !naive_ && visit_ == nullptr) {
+      if (steps_ > kQuickSteps && !keeps_dead_states_ && !naive_ && visit_ == nullptr) {
         set_up_shortcuts();
         if (refuted_) return false;
       }
     }
-    // set_up_memory() may have run deep below this device: look up its kind only now, after giving it back.
-    if (remembering_) tried.push_back(kind_of(device));
+    // set_up_dead_states() may have run deep below this device: look up its kind only now, after giving it back.
+    if (keeps_dead_states_) tried.push_back(kind_of(device));
   }
   if (keyed) add_dead(key);
   return false;

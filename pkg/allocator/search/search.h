@@ -47,19 +47,19 @@ class Search {
     // If set, the search calls it with every solution, in order, instead of stopping at the first, until it returns
     // true or nothing is left. No solution is skipped, so this may need many steps.
     std::function<bool(const Search&)> visit;
-    // Take exactly these picks of an earlier run of this plan: kFound if they are available, else kNone.
+    // Assign exactly these picks of an earlier run of this plan: kFound if they are available, else kNone.
     const std::vector<Pick>* fixed = nullptr;
     const std::vector<uint32_t>* fixed_alternatives = nullptr;  // by request
   };
 
   // All arguments must outlive this.
-  Search(inventory::DeviceIndex& device_index, Filters& filters, Columns& columns, Meter& meter, Waste& waste)
-      : board_(device_index, filters),
+  Search(inventory::DeviceIndex& device_index, Filters& filters, Columns& columns, Meter& meter, DeferredFrees& frees)
+      : matrix_(device_index, filters),
         device_index_(device_index),
         filters_(filters),
         columns_(columns),
         meter_(meter),
-        waste_(waste) {}
+        deferred_frees_(frees) {}
 
   End run(const Plan& plan, inventory::NodeId node, const Terms& terms);
 
@@ -73,7 +73,7 @@ class Search {
   // After kNone: whether too few devices were left for a single request.
   bool too_few() const { return too_few_ != nullptr; }
   const std::string& error() const { return error_; }
-  const Board& board() const { return board_; }
+  const CandidateMatrix& matrix() const { return matrix_; }
 
  private:
   static constexpr uint64_t kQuickSteps = 48;
@@ -101,31 +101,31 @@ class Search {
 
   // search.cc
   bool begin(const Plan& plan, inventory::NodeId node, const Terms& terms);
-  bool take_anchors();
+  bool add_anchors();
   End find(const Terms& terms);
   // Counts one step; false: the budget or the slice is used up.
   bool step() { return ++steps_ < next_look_ || look(); }
   bool look();
   void set_up_shortcuts();
   bool counts_suffice();
-  bool take_fixed(const Terms& terms);
+  bool assign_fixed(const Terms& terms);
   bool request(uint32_t r);
   bool alternative(uint32_t r, uint32_t a);
   bool place_all(uint32_t r, uint32_t a);
   bool place_one(uint32_t r, uint32_t a, uint32_t placed, uint32_t from);
   bool stopped() const { return out_of_budget_ || refuted_ || !error_.empty(); }
   const uint64_t* pool_of_choice(const PlanAlternative& alternative) const {
-    return alternative.admin ? board_.usable(alternative.slot) : board_.candidates(alternative.slot);
+    return alternative.admin ? matrix_.usable(alternative.slot) : matrix_.candidates(alternative.slot);
   }
 
-  // take.cc: takes one device, and gives it back
-  bool take(uint32_t r, uint32_t a, uint32_t local);
+  // device_assignment.cc: assigns one device to a request, and undoes it
+  bool assign(uint32_t r, uint32_t a, uint32_t local);
   void undo_pick();
-  bool take_constraint(uint32_t constraint, uint32_t local, bool* changed);
-  void drop_constraint(uint32_t constraint, uint32_t local);
+  bool add_to_constraint(uint32_t constraint, uint32_t local, bool* changed);
+  void remove_from_constraint(uint32_t constraint, uint32_t local);
   bool fits_shared(const inventory::Pool& pool, uint32_t device, uint32_t local, const CapacityFit& fit);
-  bool fits_counters(const BoardSegment& segment, uint32_t device);
-  void charge(const BoardSegment& segment, uint32_t device, bool on);
+  bool fits_counters(const MatrixSegment& segment, uint32_t device);
+  void charge(const MatrixSegment& segment, uint32_t device, bool on);
   SharedUse* shared_use(uint32_t local);
   bool look_ahead(uint32_t constraint, uint32_t r, uint32_t a, uint32_t placed, uint32_t local);
   size_t count_with(const PlanAlternative& alternative, const Column& column, const MatchState& state,
@@ -134,15 +134,15 @@ class Search {
   // proofs.cc
   void set_up_proofs();
   bool prove_packing();
-  // True if there is no solution below this state: `placed` devices of the alternative are taken.
+  // True if there is no solution below this state: `placed` devices of the alternative are assigned.
   bool cannot_pack(uint32_t r, const PlanAlternative& alternative, uint32_t placed);
   bool prove_constraints();
   bool prove_counts();
   uint64_t most_devices(const inventory::Words& mask, const std::vector<uint32_t>& requests) const;
   void refute(std::string proof);
 
-  // memory.cc: classes of interchangeable devices, dead states
-  void set_up_memory();
+  // dead_states.cc: classes of interchangeable devices, dead states
+  void set_up_dead_states();
   uint64_t shared_state(uint32_t local) const;
   // Devices of equal kind are interchangeable now.
   uint64_t kind_of(uint32_t local) const {
@@ -150,12 +150,12 @@ class Search {
   }
   inventory::Hash128 state_key(uint32_t r, uint32_t a, uint32_t placed, uint32_t from) const;
 
-  Board board_;
+  CandidateMatrix matrix_;
   inventory::DeviceIndex& device_index_;
   Filters& filters_;
   Columns& columns_;
   Meter& meter_;
-  Waste& waste_;
+  DeferredFrees& deferred_frees_;
 
   const Plan* plan_ = nullptr;
   bool strict_ = false;
@@ -178,18 +178,18 @@ class Search {
   std::vector<Pick> picks_;
   std::vector<uint32_t> chosen_;
   std::vector<uint32_t> results_;                  // by claim
-  inventory::Words taken_;                         // unshareable devices taken by this decision
+  inventory::Words assigned_;                      // unshareable devices that this decision assigned
   std::vector<MatchState> match_;                  // by constraint
   std::vector<std::vector<uint8_t>> used_values_;  // by distinct constraint, by value
   std::vector<SavedMatch> saved_;
-  std::vector<inventory::Amount> charged_;  // by counter of the board
+  std::vector<inventory::Amount> charged_;  // by counter of the matrix
   std::vector<SharedUse> shared_;
 
   Packing packing_;
   bool packs_ = false;  // packing_ is set up and can decide something
 
-  // memory.cc
-  bool remembering_ = false;
+  // dead_states.cc
+  bool keeps_dead_states_ = false;
   std::vector<uint32_t> class_of_;
   std::vector<inventory::Words> future_;           // by request: candidates of it and later ones
   std::vector<std::vector<uint32_t>> last_user_;   // by request: counter -> 1 + last candidate that uses it
