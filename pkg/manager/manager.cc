@@ -9,7 +9,6 @@
 #include "pkg/log/log.h"
 #include "pkg/manager/cache_keeper.h"
 #include "pkg/manager/controller_set.h"
-#include "pkg/manager/mix_seed.h"
 #include "pkg/manager/permit/component_probe.h"
 #include "pkg/manager/permit/own_mode.h"
 #include "pkg/manager/permit/permissions.h"
@@ -22,6 +21,7 @@
 #include "pkg/manager/report/pinned_pods.h"
 #include "pkg/manager/report/stuck_claims.h"
 #include "pkg/manager/report/unknown_objects.h"
+#include "pkg/manager/request_mix_seed.h"
 #include "pkg/manager/run/api_sink.h"
 #include "pkg/manager/run/assumptions.h"
 #include "pkg/manager/run/memory.h"
@@ -78,7 +78,7 @@ struct Manager::Impl {
         runner(reactor, view, memory, {api, events, instruments, assumptions}),
         audit(reactor, inventory, stores, instruments, events),
         unknown(registry, events, inventory.features().ignored_fields),
-        mix_seed(reactor, allocator, stores),
+        request_mix_seed(reactor, allocator, stores),
         resync(reactor, stores, view, runner, [this](const api::Pod& pod) { assumptions.recall(pod); }),
         cache_keeper(reactor, allocator, nodes, [this] { return watches ? watches->claims.objects().size() : 0; }),
         controllers(options, {inventory, allocator, nodes}, preflight, runner, instruments),
@@ -326,7 +326,7 @@ struct Manager::Impl {
     warn_of_extended_resources(options.allocation.mode, view);
     runner.start();
     cache_keeper.start();
-    if (serves_best_fit(options.strategy, view)) mix_seed.start();
+    if (serves_best_fit(options.strategy, view)) request_mix_seed.start();
     resync.start();
     controllers.show_running(true);
     audit.start(options.audit_period);
@@ -346,7 +346,7 @@ struct Manager::Impl {
     audit.stop();
     unknown.set_leading(false);
     cache_keeper.stop();
-    mix_seed.stop();
+    request_mix_seed.stop();
     instruments.set_leader(false);
     instruments.forget_pending();
     controllers.show_running(false);
@@ -441,7 +441,7 @@ struct Manager::Impl {
   Runner runner;
   Audit audit;
   UnknownObjects unknown;
-  MixSeed mix_seed;
+  RequestMixSeed request_mix_seed;
   Resync resync;
   CacheKeeper cache_keeper;
   ControllerSet controllers;

@@ -27,8 +27,8 @@
 #include "pkg/allocator/nodes/pool_values.h"
 #include "pkg/allocator/plan/plan.h"
 #include "pkg/allocator/search/search.h"
-#include "pkg/strategy/mix.h"
 #include "pkg/strategy/objective.h"
+#include "pkg/strategy/request_mix.h"
 
 namespace dra::allocator {
 
@@ -181,7 +181,7 @@ class BestFit {
   Meter& meter_;
   PoolValues values_;
   NodeMarks marks_;
-  strategy::Mix mix_;
+  strategy::RequestMix mix_;
   std::unordered_map<FilterId, Demanded> demanded_;
   std::unordered_map<uint64_t, Prices> prices_;
   std::vector<NodeTotals> totals_;  // by node

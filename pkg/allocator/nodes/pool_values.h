@@ -50,7 +50,7 @@ struct GroupValue {
 struct PoolValue {
   std::vector<DeviceValue> devices;
   std::vector<GroupValue> groups;
-  uint32_t kind = 0;   // of its driver, for pkg/strategy's Mix
+  uint32_t kind = 0;   // of its driver, for pkg/strategy's RequestMix
   bool local = false;  // to one node
   uint64_t table_version = 0;
   bool current = false;

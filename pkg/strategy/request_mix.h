@@ -1,4 +1,4 @@
-// Mix: what requests have recently asked for, per kind of device, and the prices that follow from it.
+// RequestMix: what requests have recently asked for, per kind of device, and the prices that follow from it.
 //
 //   mix.note(Seen{claim_hash, kind, cells, count, cpu_milli});   // once a request, found or not
 //   if (mix.stale()) mix.refresh();
@@ -7,7 +7,7 @@
 // A request counts once, however often it is decided again. Old requests fade: after kMemory newer ones a request
 // counts half. Prices are recomputed after 100 requests, then whenever half as many again have come, and then every
 // kMemory requests: rarely, because everything derived from them is then recomputed too. A restarted manager notes what
-// the claims in the cluster ask for (pkg/manager/mix_seed.h).
+// the claims in the cluster ask for (pkg/manager/request_mix_seed.h).
 //
 // Deterministic; one thread; bounded by kMaxKinds and kMaxRemembered.
 #pragma once
@@ -34,7 +34,7 @@ struct Kind {
   int64_t cpu_milli_per_device = 0;
 };
 
-class Mix {
+class RequestMix {
  public:
   static constexpr size_t kMaxKinds = 64;
   static constexpr size_t kMemory = 20'000;  // requests

@@ -1,4 +1,4 @@
-#include "pkg/manager/mix_seed.h"
+#include "pkg/manager/request_mix_seed.h"
 
 #include <algorithm>
 #include <chrono>
@@ -39,20 +39,20 @@ int64_t cpu_of(const api::Pod* pod) {
 }  // namespace
 
 // In a task of its own: what starts a term has just compared all objects of a kind.
-void MixSeed::start() {
+void RequestMixSeed::start() {
   stop();
   tries_ = 0;
   timer_ = reactor_.after(kBetweenPieces, [this] { gather(); });
 }
 
-void MixSeed::gather() {
+void RequestMixSeed::gather() {
   gather_claims();
   if (left_.size() < kFewClaims) gather_templates();
   if (!left_.empty()) timer_ = reactor_.after(kBetweenPieces, [this] { learn_some(); });
 }
 
 // Waiting claims are skipped: they are requested soon anyway.
-void MixSeed::gather_claims() {
+void RequestMixSeed::gather_claims() {
   std::vector<std::shared_ptr<const api::ResourceClaim>> allocated;
   for (auto& claim : stores_.claims->list())
     if (claim->status.allocation) allocated.push_back(claim);
@@ -75,7 +75,7 @@ void MixSeed::gather_claims() {
   }
 }
 
-void MixSeed::gather_templates() {
+void RequestMixSeed::gather_templates() {
   for (const auto& from : youngest(stores_.templates->list(), kMostTemplates)) {
     auto claim = std::make_shared<api::ResourceClaim>();
     claim->metadata.name = from->metadata.name;
@@ -86,7 +86,7 @@ void MixSeed::gather_templates() {
   }
 }
 
-void MixSeed::learn_some() {
+void RequestMixSeed::learn_some() {
   for (size_t i = 0; i < kPiece && !left_.empty(); ++i) {
     allocator::Request request;
     request.claims = left_.back().claims;

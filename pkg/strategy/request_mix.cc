@@ -1,4 +1,4 @@
-#include "pkg/strategy/mix.h"
+#include "pkg/strategy/request_mix.h"
 
 #include <algorithm>
 #include <cmath>
@@ -7,14 +7,14 @@
 namespace dra::strategy {
 
 // Two generations: the older one is forgotten as a whole.
-bool Mix::remember(uint64_t claim) {
+bool RequestMix::remember(uint64_t claim) {
   if (newer_.contains(claim) || older_.contains(claim)) return false;
   if (newer_.size() >= kMaxRemembered / 2) older_ = std::exchange(newer_, {});
   newer_.insert(claim);
   return true;
 }
 
-void Mix::note(const Seen& seen) {
+void RequestMix::note(const Seen& seen) {
   if (seen.kind >= kMaxKinds || !remember(seen.claim)) return;
   if (seen.kind >= counts_.size()) counts_.resize(seen.kind + 1);
   Counts& counts = counts_[seen.kind];
@@ -29,7 +29,7 @@ void Mix::note(const Seen& seen) {
   ++noted_;
 }
 
-void Mix::refresh() {
+void RequestMix::refresh() {
   kinds_.resize(counts_.size());
   for (size_t kind = 0; kind < counts_.size(); ++kind) {
     Counts& counts = counts_[kind];

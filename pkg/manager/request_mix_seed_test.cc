@@ -1,5 +1,5 @@
 // After a restart best-fit weighs the requests of claims and templates in the cluster, as if it had decided them.
-#include "pkg/manager/mix_seed.h"
+#include "pkg/manager/request_mix_seed.h"
 
 #include <gtest/gtest.h>
 
@@ -25,9 +25,9 @@ api::ResourceClaimSpec asking_for(const std::string& memory) {
 }
 
 // Two devices that can be shared: node a's has 50 left, node b's 69.
-class MixSeedTest : public testing::Test {
+class RequestMixSeedTest : public testing::Test {
  protected:
-  MixSeedTest()
+  RequestMixSeedTest()
       : reactor(clock),
         pods(pods_core),
         claims(claims_core),
@@ -108,12 +108,12 @@ class MixSeedTest : public testing::Test {
   inventory::Inventory inventory{inventory::Features::all()};
   SeededRandom random{1};
   allocator::Allocator allocator;
-  MixSeed seed;
+  RequestMixSeed seed;
   uint64_t revision = 1;
   int asked = 0;
 };
 
-TEST_F(MixSeedTest, ClaimsThatAreAllocatedCount) {
+TEST_F(RequestMixSeedTest, ClaimsThatAreAllocatedCount) {
   for (int i = 0; i < 150; ++i) allocated_claim(i);
   EXPECT_EQ(chosen(), "a") << "nothing is known yet: by name";
   seed.start();
@@ -125,7 +125,7 @@ TEST_F(MixSeedTest, ClaimsThatAreAllocatedCount) {
   EXPECT_EQ(chosen(), "b");
 }
 
-TEST_F(MixSeedTest, TemplatesCountWhereThereAreFewClaims) {
+TEST_F(RequestMixSeedTest, TemplatesCountWhereThereAreFewClaims) {
   for (int i = 0; i < 150; ++i) {
     auto one = std::make_shared<api::ResourceClaimTemplate>();
     one->spec = asking_for("50");
@@ -136,11 +136,11 @@ TEST_F(MixSeedTest, TemplatesCountWhereThereAreFewClaims) {
   EXPECT_EQ(chosen(), "b");
 }
 
-TEST_F(MixSeedTest, AtMostSoManyClaimsAreLookedAtAndNoneAfterTheTerm) {
-  for (int i = 0; i < static_cast<int>(MixSeed::kMostClaims) + 10; ++i) allocated_claim(i);
+TEST_F(RequestMixSeedTest, AtMostSoManyClaimsAreLookedAtAndNoneAfterTheTerm) {
+  for (int i = 0; i < static_cast<int>(RequestMixSeed::kMostClaims) + 10; ++i) allocated_claim(i);
   seed.start();
   reactor.advance(1ms);
-  EXPECT_EQ(seed.left(), MixSeed::kMostClaims);
+  EXPECT_EQ(seed.left(), RequestMixSeed::kMostClaims);
   seed.stop();
   reactor.advance(1s);
   EXPECT_EQ(chosen(), "a");

@@ -1,7 +1,7 @@
-// MixSeed: a restarted manager learns from the claims in the cluster what recent requests asked for, so that best-fit
-// does not start from nothing. Where there are few claims, templates show what may come.
+// RequestMixSeed: a restarted manager learns from the claims in the cluster what recent requests asked for, so that
+// best-fit does not start from nothing. Where there are few claims, templates show what may come.
 //
-//   MixSeed seed(reactor, allocator, stores);
+//   RequestMixSeed seed(reactor, allocator, stores);
 //   seed.start();  // at the start of a term, once the stores are in step
 //
 // Bounded: the youngest kMostClaims claims and kMostTemplates templates, kPiece pods at a time between other work.
@@ -22,7 +22,7 @@ class Allocator;
 
 namespace dra::manager {
 
-class MixSeed {
+class RequestMixSeed {
  public:
   static constexpr size_t kMostClaims = 4096;
   static constexpr size_t kMostTemplates = 256;
@@ -31,7 +31,7 @@ class MixSeed {
   static constexpr uint32_t kMostTries = 64;  // slices for one pod or template
 
   // All must outlive this. `stores` may be filled in later, before start().
-  MixSeed(Reactor& reactor, allocator::Allocator& allocator, const Stores& stores)
+  RequestMixSeed(Reactor& reactor, allocator::Allocator& allocator, const Stores& stores)
       : reactor_(reactor), allocator_(allocator), stores_(stores) {}
 
   void start();
