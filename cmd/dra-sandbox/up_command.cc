@@ -12,6 +12,7 @@
 #include "client/transport/in_process.h"
 #include "cmd/dra-sandbox/api_endpoint.h"
 #include "cmd/dra-sandbox/command.h"
+#include "pkg/fake_scheduler/fake_scheduler.h"
 #include "pkg/log/log.h"
 #include "pkg/manager/manager.h"
 #include "pkg/manager/serve/serving.h"
@@ -20,7 +21,6 @@
 #include "pkg/sandbox/fleet.h"
 #include "pkg/sandbox/server_handler.h"
 #include "pkg/sandbox/simulation.h"
-#include "pkg/standin/kube_scheduler.h"
 
 namespace dra::sandbox_program {
 namespace {
@@ -97,8 +97,8 @@ class Session {
 
   // The stand-in holds kube-scheduler's Lease, by which managers know that a scheduler binds pods.
   void start_scheduler(std::function<void()> started) {
-    scheduler_ = std::make_unique<standin::KubeScheduler>(
-        reactor_, *transport_, random_, standin::KubeSchedulerOptions{.volumes = true, .reports = true});
+    scheduler_ = std::make_unique<fake_scheduler::FakeScheduler>(
+        reactor_, *transport_, random_, fake_scheduler::FakeSchedulerOptions{.volumes = true, .reports = true});
     lease_client_ = std::make_unique<client::RestClient>(*transport_);
     client::ElectorCallbacks callbacks;
     callbacks.on_started = [this, started = std::move(started)]() mutable {
@@ -207,7 +207,7 @@ class Session {
   std::unique_ptr<sandbox::ServerHandler> handler_;
   std::unique_ptr<client::InProcessTransport> transport_;
   std::unique_ptr<sandbox::Simulation> simulation_;
-  std::unique_ptr<standin::KubeScheduler> scheduler_;  // null in bind mode, like its Lease below
+  std::unique_ptr<fake_scheduler::FakeScheduler> scheduler_;  // null in bind mode, like its Lease below
   std::unique_ptr<client::RestClient> lease_client_;
   std::unique_ptr<client::Elector> lease_;
   std::unique_ptr<manager::Manager> manager_;

@@ -7,13 +7,13 @@
 #include <set>
 #include <string>
 
-#include "pkg/standin/scheduler.h"
+#include "pkg/fake_scheduler/scheduler.h"
 #include "test/integration/child_process.h"
 
 namespace dra::integration {
 
-using standin::Scheduler;
-using standin::SchedulerStats;
+using fake_scheduler::Scheduler;
+using fake_scheduler::SchedulerStats;
 
 class AuditedScheduler : public Scheduler {
  public:

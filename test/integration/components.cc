@@ -1,6 +1,6 @@
 #include "test/integration/components.h"
 
-#include "pkg/standin/kube_scheduler.h"
+#include "pkg/fake_scheduler/fake_scheduler.h"
 #include "test/integration/claim_controller.h"
 #include "test/integration/garbage_collector.h"
 
@@ -16,9 +16,9 @@ Components::Components(ControlPlane& plane, const ComponentOptions& options) : p
   if (options.claim_controller) {
     claim_controller_ = plane.own_claim_controller();
     if (!claim_controller_) {
-      auto stand_in = std::make_unique<ClaimController>(plane.reactor(), plane.transport(), plane.random());
-      stand_in->start();
-      claim_controller_ = std::move(stand_in);
+      auto fake = std::make_unique<ClaimController>(plane.reactor(), plane.transport(), plane.random());
+      fake->start();
+      claim_controller_ = std::move(fake);
     }
   }
   if (!plane.collects_garbage())
@@ -35,11 +35,11 @@ Components::~Components() {
 void Components::start_scheduler(bool allocates, bool volumes) {
   scheduler_ = plane_.own_scheduler();
   if (scheduler_) return;
-  auto stand_in = std::make_unique<standin::KubeScheduler>(
+  auto fake = std::make_unique<fake_scheduler::FakeScheduler>(
       plane_.reactor(), plane_.transport(), plane_.random(),
-      standin::KubeSchedulerOptions{.allocates = allocates, .volumes = volumes});
-  stand_in->start();
-  scheduler_ = std::move(stand_in);
+      fake_scheduler::FakeSchedulerOptions{.allocates = allocates, .volumes = volumes});
+  fake->start();
+  scheduler_ = std::move(fake);
 }
 
 }  // namespace dra::integration

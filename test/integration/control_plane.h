@@ -7,14 +7,14 @@
 
 #include "client/transport/transport.h"
 #include "pkg/base/random.h"
-#include "pkg/standin/scheduler.h"
+#include "pkg/fake_scheduler/scheduler.h"
 #include "test/integration/api.h"
 
 namespace dra::integration {
 
-using standin::Component;
-using standin::Scheduler;
-using standin::SchedulerStats;
+using fake_scheduler::Component;
+using fake_scheduler::Scheduler;
+using fake_scheduler::SchedulerStats;
 
 class ControlPlane : public Driver {
  public:

@@ -11,14 +11,14 @@
 #include "client/informer/informer.h"
 #include "pkg/api/core.h"
 #include "pkg/api/resource.h"
-#include "pkg/standin/call_chain.h"
-#include "pkg/standin/scheduler.h"
+#include "pkg/fake_scheduler/call_chain.h"
+#include "pkg/fake_scheduler/scheduler.h"
 
 namespace dra::integration {
 
-using standin::CallChain;
-using standin::ChainedCall;
-using standin::Component;
+using fake_scheduler::CallChain;
+using fake_scheduler::ChainedCall;
+using fake_scheduler::Component;
 
 class GarbageCollector : public Component {
  public:

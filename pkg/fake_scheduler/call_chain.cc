@@ -1,8 +1,8 @@
-#include "pkg/standin/call_chain.h"
+#include "pkg/fake_scheduler/call_chain.h"
 
 #include <utility>
 
-namespace dra::standin {
+namespace dra::fake_scheduler {
 
 std::shared_ptr<CallChain> CallChain::run(Reactor& reactor, client::Transport& transport,
                                           std::vector<ChainedCall> calls, Done done, Answered answered) {
@@ -52,4 +52,4 @@ void CallChain::next() {
   });
 }
 
-}  // namespace dra::standin
+}  // namespace dra::fake_scheduler

@@ -8,7 +8,7 @@
 
 #include "client/transport/transport.h"
 
-namespace dra::standin {
+namespace dra::fake_scheduler {
 
 struct ChainedCall {
   std::string method;
@@ -45,4 +45,4 @@ class CallChain : public std::enable_shared_from_this<CallChain> {
   Answered answered_;
 };
 
-}  // namespace dra::standin
+}  // namespace dra::fake_scheduler

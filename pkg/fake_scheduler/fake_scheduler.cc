@@ -1,4 +1,4 @@
-#include "pkg/standin/kube_scheduler.h"
+#include "pkg/fake_scheduler/fake_scheduler.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -9,7 +9,7 @@
 #include "pkg/placement/storage_facts.h"
 #include "pkg/protocol/pod_claims.h"
 
-namespace dra::standin {
+namespace dra::fake_scheduler {
 namespace {
 
 using Json = nlohmann::json;
@@ -45,7 +45,7 @@ std::string claim_path(const api::ResourceClaim& claim) {
 
 }  // namespace
 
-struct KubeScheduler::Attempt {
+struct FakeScheduler::Attempt {
   std::string key;
   std::shared_ptr<const api::Pod> pod;
   std::vector<std::shared_ptr<const api::ResourceClaim>> claims;
@@ -54,8 +54,8 @@ struct KubeScheduler::Attempt {
   std::string why_not;  // why there is no node
 };
 
-KubeScheduler::KubeScheduler(Reactor& reactor, client::Transport& transport, Random& random,
-                             KubeSchedulerOptions options)
+FakeScheduler::FakeScheduler(Reactor& reactor, client::Transport& transport, Random& random,
+                             FakeSchedulerOptions options)
     : reactor_(reactor),
       transport_(transport),
       options_(options),
@@ -85,11 +85,11 @@ KubeScheduler::KubeScheduler(Reactor& reactor, client::Transport& transport, Ran
   listen();
 }
 
-KubeScheduler::~KubeScheduler() {
+FakeScheduler::~FakeScheduler() {
   if (chain_) chain_->cancel();
 }
 
-void KubeScheduler::start() {
+void FakeScheduler::start() {
   for (client::ObjectStore* store : stores_) store->on_replaced([this] { worker_.look(); });
   pods_.start();
   nodes_.start();
@@ -100,7 +100,7 @@ void KubeScheduler::start() {
   if (storage_) storage_->start();
 }
 
-void KubeScheduler::listen() {
+void FakeScheduler::listen() {
   pods_.store().add_index("volumes", [](const api::Pod& pod) {
     std::vector<std::string> keys;
     for (const api::PodVolume& volume : pod.volumes) {
@@ -137,7 +137,7 @@ void KubeScheduler::listen() {
   });
 }
 
-void KubeScheduler::on_pod(const client::Change<api::Pod>& change) {
+void FakeScheduler::on_pod(const client::Change<api::Pod>& change) {
   const auto on_node = [](const auto& pod) { return pod && !pod->node_name.empty() && !pod->terminal(); };
   if (change.after)
     tracker_.set_pod(*change.after);
@@ -155,7 +155,7 @@ void KubeScheduler::on_pod(const client::Change<api::Pod>& change) {
   if (news && wants_node(*change.after)) enqueue(change.after->metadata.key());
 }
 
-void KubeScheduler::on_claim(const client::Change<api::ResourceClaim>& change) {
+void FakeScheduler::on_claim(const client::Change<api::ResourceClaim>& change) {
   const api::ResourceClaim& claim = change.after ? *change.after : *change.before;
   if (change.after)
     inventory_.apply_claim(*change.after);
@@ -167,18 +167,18 @@ void KubeScheduler::on_claim(const client::Change<api::ResourceClaim>& change) {
   for (const auto& pod : pods_.store().by_index("claim", claim.metadata.key())) enqueue(pod->metadata.key());
 }
 
-void KubeScheduler::enqueue_all() {
+void FakeScheduler::enqueue_all() {
   const std::set<std::string> waiting = std::exchange(unschedulable_, {});
   for (const std::string& key : waiting) worker_.add(key);
 }
 
-void KubeScheduler::on_volume(const std::string& claim) {
+void FakeScheduler::on_volume(const std::string& claim) {
   if (claim.empty()) return enqueue_all();
   for (const auto& pod : pods_.store().by_index("volumes", claim)) enqueue(pod->metadata.key());
 }
 
 // An added pod may satisfy affinity and spreading.
-void KubeScheduler::enqueue_if_pods_matter() {
+void FakeScheduler::enqueue_if_pods_matter() {
   const std::set<std::string> waiting = unschedulable_;
   for (const std::string& key : waiting)
     if (const auto pod = pods_.store().get(key);
@@ -186,23 +186,23 @@ void KubeScheduler::enqueue_if_pods_matter() {
       enqueue(key);
 }
 
-void KubeScheduler::enqueue(const std::string& key) {
+void FakeScheduler::enqueue(const std::string& key) {
   unschedulable_.erase(key);
   worker_.add(key);
 }
 
-bool KubeScheduler::synced() const {
+bool FakeScheduler::synced() const {
   if (storage_ && !storage_->synced()) return false;
   return std::all_of(stores_.begin(), stores_.end(), [](const client::ObjectStore* store) { return store->synced(); });
 }
 
-bool KubeScheduler::wants_node(const api::Pod& pod) const {
+bool FakeScheduler::wants_node(const api::Pod& pod) const {
   return pod.node_name.empty() && pod.scheduling_gates.empty() && !pod.terminal() && !pod.metadata.deleting() &&
          (pod.scheduler_name.empty() || pod.scheduler_name == "default-scheduler") &&
          !bound_.contains(pod.metadata.uid);
 }
 
-bool KubeScheduler::claims_of(const api::Pod& pod, std::vector<std::shared_ptr<const api::ResourceClaim>>& out) const {
+bool FakeScheduler::claims_of(const api::Pod& pod, std::vector<std::shared_ptr<const api::ResourceClaim>>& out) const {
   for (const api::PodResourceClaim& entry : pod.resource_claims) {
     const reconcile::ResolvedClaim resolved = reconcile::resolve_claim(pod, entry);
     if (resolved.state == reconcile::ResolvedClaim::State::kNotNeeded) continue;
@@ -215,7 +215,7 @@ bool KubeScheduler::claims_of(const api::Pod& pod, std::vector<std::shared_ptr<c
   return true;
 }
 
-void KubeScheduler::attempt(const std::string& key) {
+void FakeScheduler::attempt(const std::string& key) {
   auto attempt = std::make_shared<Attempt>();
   attempt->key = key;
   attempt->pod = pods_.store().get(key);
@@ -238,7 +238,7 @@ void KubeScheduler::attempt(const std::string& key) {
   post_filter(*attempt, unavailable);
 }
 
-bool KubeScheduler::waits_for_volumes(const std::shared_ptr<Attempt>& attempt) {
+bool FakeScheduler::waits_for_volumes(const std::shared_ptr<Attempt>& attempt) {
   const std::string key = attempt->key;
   const allocation::VolumeNeeds needs = tracker_.volumes(*attempt->pod, attempt->node);
   if (needs.done()) {
@@ -289,7 +289,7 @@ bool KubeScheduler::waits_for_volumes(const std::shared_ptr<Attempt>& attempt) {
   return true;
 }
 
-bool KubeScheduler::filter(Attempt& attempt, std::vector<std::shared_ptr<const api::ResourceClaim>>& unavailable) {
+bool FakeScheduler::filter(Attempt& attempt, std::vector<std::shared_ptr<const api::ResourceClaim>>& unavailable) {
   std::vector<allocator::NodeId> order;
   std::vector<std::string> names;
   std::set<std::string> rejecting;
@@ -339,7 +339,7 @@ bool KubeScheduler::filter(Attempt& attempt, std::vector<std::shared_ptr<const a
   return true;
 }
 
-void KubeScheduler::post_filter(const Attempt& attempt,
+void FakeScheduler::post_filter(const Attempt& attempt,
                                 const std::vector<std::shared_ptr<const api::ResourceClaim>>& unavailable) {
   const std::string key = attempt.key;
   unschedulable_.insert(key);
@@ -362,7 +362,7 @@ void KubeScheduler::post_filter(const Attempt& attempt,
                           [this, key](bool, const std::string&) { worker_.finish(key, true); });
 }
 
-void KubeScheduler::report_failure(const api::Pod& pod, const std::string& why, std::vector<ChainedCall>& calls) {
+void FakeScheduler::report_failure(const api::Pod& pod, const std::string& why, std::vector<ChainedCall>& calls) {
   events_->record({.regarding = {"v1", "Pod", pod.metadata.ns, pod.metadata.name, pod.metadata.uid, ""},
                    .warning = true,
                    .reason = "FailedScheduling",
@@ -381,7 +381,7 @@ void KubeScheduler::report_failure(const api::Pod& pod, const std::string& why, 
                    "application/strategic-merge-patch+json", 404});
 }
 
-void KubeScheduler::report_binding(const Attempt& attempt) {
+void FakeScheduler::report_binding(const Attempt& attempt) {
   const api::ObjectMeta& pod = attempt.pod->metadata;
   events_->record({.regarding = {"v1", "Pod", pod.ns, pod.name, pod.uid, ""},
                    .warning = false,
@@ -391,7 +391,7 @@ void KubeScheduler::report_binding(const Attempt& attempt) {
 }
 
 // What bindClaim writes for one claim: nothing if the pod is already in reservedFor.
-void KubeScheduler::bind_claim_calls(const Attempt& attempt, size_t index, std::vector<ChainedCall>& calls) const {
+void FakeScheduler::bind_claim_calls(const Attempt& attempt, size_t index, std::vector<ChainedCall>& calls) const {
   const api::ResourceClaim& claim = *attempt.claims[index];
   if (claim.status.allocation && reconcile::is_reserved_for(claim, attempt.pod->metadata.uid)) return;
   const Json version{{"uid", claim.metadata.uid}, {"resourceVersion", claim.metadata.resource_version}};
@@ -421,7 +421,7 @@ void KubeScheduler::bind_claim_calls(const Attempt& attempt, size_t index, std::
                    Json{{"metadata", version}, {"status", status}}.dump()});
 }
 
-void KubeScheduler::pre_bind(const std::shared_ptr<Attempt>& attempt) {
+void FakeScheduler::pre_bind(const std::shared_ptr<Attempt>& attempt) {
   std::vector<ChainedCall> calls;
   for (size_t i = 0; i < attempt->claims.size(); ++i) bind_claim_calls(*attempt, i, calls);
   stats_.claim_writes += calls.size();
@@ -470,7 +470,7 @@ void KubeScheduler::pre_bind(const std::shared_ptr<Attempt>& attempt) {
       });
 }
 
-void KubeScheduler::unreserve(const std::shared_ptr<Attempt>& attempt, const std::string& why) {
+void FakeScheduler::unreserve(const std::shared_ptr<Attempt>& attempt, const std::string& why) {
   ++stats_.failures;
   stats_.last_failure = why;
   std::vector<ChainedCall> calls;
@@ -488,4 +488,4 @@ void KubeScheduler::unreserve(const std::shared_ptr<Attempt>& attempt, const std
                           [this, attempt](bool, const std::string&) { worker_.finish(attempt->key, false); });
 }
 
-}  // namespace dra::standin
+}  // namespace dra::fake_scheduler

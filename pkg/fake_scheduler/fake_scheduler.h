@@ -1,4 +1,4 @@
-// KubeScheduler: a stand-in for kube-scheduler 1.36 with its DynamicResources plugin, limited to its effects on pods
+// FakeScheduler: a stand-in for kube-scheduler 1.36 with its DynamicResources plugin, limited to its effects on pods
 // with claims.
 //
 // It keeps these rules of the original: gated pods are left alone; claims must exist, not be deleted and belong
@@ -28,26 +28,26 @@
 #include "pkg/allocator/allocator.h"
 #include "pkg/api/core.h"
 #include "pkg/api/resource.h"
+#include "pkg/fake_scheduler/call_chain.h"
+#include "pkg/fake_scheduler/key_worker.h"
+#include "pkg/fake_scheduler/scheduler.h"
+#include "pkg/fake_scheduler/storage_feed.h"
 #include "pkg/inventory/inventory.h"
 #include "pkg/nodes/node_tracker.h"
-#include "pkg/standin/call_chain.h"
-#include "pkg/standin/key_worker.h"
-#include "pkg/standin/scheduler.h"
-#include "pkg/standin/storage_feed.h"
 
-namespace dra::standin {
+namespace dra::fake_scheduler {
 
-struct KubeSchedulerOptions {
+struct FakeSchedulerOptions {
   bool allocates = true;  // off: unallocated claims leave the pod pending
   bool volumes = false;   // watches them; if off, pods with PersistentVolumeClaims stay pending
   bool reports = false;   // writes PodScheduled=False and the events Scheduled and FailedScheduling
 };
 
-class KubeScheduler : public Scheduler {
+class FakeScheduler : public Scheduler {
  public:
   // Everything must outlive the scheduler.
-  KubeScheduler(Reactor& reactor, client::Transport& transport, Random& random, KubeSchedulerOptions options = {});
-  ~KubeScheduler() override;
+  FakeScheduler(Reactor& reactor, client::Transport& transport, Random& random, FakeSchedulerOptions options = {});
+  ~FakeScheduler() override;
 
   void start();
   // No pod is tried before this is true.
@@ -82,7 +82,7 @@ class KubeScheduler : public Scheduler {
 
   Reactor& reactor_;
   client::Transport& transport_;
-  KubeSchedulerOptions options_;
+  FakeSchedulerOptions options_;
   std::shared_ptr<client::ServerTraits> traits_;
   client::Informer<api::Pod> pods_;
   client::Informer<api::Node> nodes_;
@@ -114,4 +114,4 @@ class KubeScheduler : public Scheduler {
   std::unique_ptr<client::EventRecorder> events_;
 };
 
-}  // namespace dra::standin
+}  // namespace dra::fake_scheduler

@@ -10,7 +10,7 @@
 #include "pkg/queue/work_queue.h"
 #include "pkg/reactor/reactor.h"
 
-namespace dra::standin {
+namespace dra::fake_scheduler {
 
 class KeyWorker {
  public:
@@ -35,4 +35,4 @@ class KeyWorker {
   queue::Pump pump_;
 };
 
-}  // namespace dra::standin
+}  // namespace dra::fake_scheduler

@@ -11,7 +11,7 @@
 #include "pkg/api/storage.h"
 #include "pkg/nodes/node_tracker.h"
 
-namespace dra::standin {
+namespace dra::fake_scheduler {
 
 class StorageFeed {
  public:
@@ -36,4 +36,4 @@ class StorageFeed {
   std::vector<Member> members_;
 };
 
-}  // namespace dra::standin
+}  // namespace dra::fake_scheduler

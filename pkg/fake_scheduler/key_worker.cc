@@ -1,8 +1,8 @@
-#include "pkg/standin/key_worker.h"
+#include "pkg/fake_scheduler/key_worker.h"
 
 #include <utility>
 
-namespace dra::standin {
+namespace dra::fake_scheduler {
 
 KeyWorker::KeyWorker(Reactor& reactor, queue::BackOff backoff, std::function<bool()> synced,
                      std::function<void(const std::string&)> work)
@@ -41,4 +41,4 @@ void KeyWorker::begin() {
   work_(*key);
 }
 
-}  // namespace dra::standin
+}  // namespace dra::fake_scheduler

@@ -1,8 +1,8 @@
-#include "pkg/standin/storage_feed.h"
+#include "pkg/fake_scheduler/storage_feed.h"
 
 #include <algorithm>
 
-namespace dra::standin {
+namespace dra::fake_scheduler {
 
 namespace {
 
@@ -63,4 +63,4 @@ bool StorageFeed::synced() const {
   return std::all_of(members_.begin(), members_.end(), [](const Member& member) { return member.synced(); });
 }
 
-}  // namespace dra::standin
+}  // namespace dra::fake_scheduler

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <string>
 
-namespace dra::standin {
+namespace dra::fake_scheduler {
 
 // Counts since the scheduler was started.
 struct SchedulerStats {
@@ -27,4 +27,4 @@ class Scheduler : public Component {
   virtual SchedulerStats stats() = 0;
 };
 
-}  // namespace dra::standin
+}  // namespace dra::fake_scheduler
