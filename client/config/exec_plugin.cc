@@ -284,7 +284,7 @@ Result<ExecCredential> parse_exec_credential(std::string_view text, const std::s
   if (out.credential == Credential{}) return exec_failure("status has neither a token nor a client certificate");
   std::string expires = json_text(*status, "expirationTimestamp");
   if (!expires.empty() && !parse_rfc3339(expires, out.expires)) {
-    return exec_failure("status.expirationTimestamp " + quote(expires) + " is no RFC 3339 time");
+    return exec_failure("status.expirationTimestamp " + quote(expires) + " is not an RFC 3339 time");
   }
   return out;
 }

@@ -90,7 +90,7 @@ TEST(ExecPlugin, TimeAndOutputAreBounded) {
 // A program that ends does not wait for a hanging plugin, whether it cancels the source or just destroys
 // it.
 TEST(ExecPlugin, AHangingPluginIsKilledWhenItIsNoLongerWanted) {
-  for (const bool told : {true, false}) {
+  for (const bool cancels : {true, false}) {
     SystemClock clock;
     auto reactor = std::make_unique<AsioReactor>(clock);
     auto source = exec_credentials(*reactor, shell("trap '' TERM; sleep 600 & sleep 600"));
@@ -98,7 +98,7 @@ TEST(ExecPlugin, AHangingPluginIsKilledWhenItIsNoLongerWanted) {
     source->get([&](Result<Credential> c) { answer = c ? c->authorization : c.error().message(); });
     reactor->run_until([] { return false; }, 100ms);
     auto begin = std::chrono::steady_clock::now();
-    if (told) {
+    if (cancels) {
       source->cancel();
       EXPECT_TRUE(reactor->run_until([&] { return !answer.empty(); }, 5s));
       EXPECT_NE(answer.find("was killed: the program ends"), std::string::npos) << answer;

@@ -72,7 +72,7 @@ class KubeconfigReader {
     auto document = yaml::parse(text);
     if (!document) return wrong(document.error().message());
     if (document->is_null()) *document = json::object();  // an empty file is a kubeconfig without entries
-    if (!document->is_object()) return wrong("it is no kubeconfig: the document is not a mapping");
+    if (!document->is_object()) return wrong("it is not a kubeconfig: the document is not a mapping");
     if (std::string kind = text_of(*document, "kind"); !kind.empty() && kind != "Config") {
       return wrong("kind is " + quote(kind) + ", expected \"Config\"");
     }

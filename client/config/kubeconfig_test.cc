@@ -125,7 +125,7 @@ TEST(Kubeconfig, SeveralFilesAreMergedAsKubectlDoes) {
   says(load("/a/config:/b/config", "late"), R"(kubeconfig "/a/config:/b/config": no cluster "l" in clusters)");
   says(load("/b/config:/c/config", "late"), R"(kubeconfig "/c/config": cluster "l": server "ftp://l")");
   f.files.files["/c/config"] = "[1]";
-  says(load("/b/config:/c/config"), R"(kubeconfig "/c/config": it is no kubeconfig)");
+  says(load("/b/config:/c/config"), R"(kubeconfig "/c/config": it is not a kubeconfig)");
 }
 
 TEST(Kubeconfig, CertificatesAsDataAndAsFilesThatRotate) {

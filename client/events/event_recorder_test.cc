@@ -171,9 +171,9 @@ TEST(EventRecorder, NamespacesTakeTurnsAndTheFloodIsWhatIsDropped) {
   for (int i = 0; i < 500; ++i) EXPECT_TRUE(w.recorder->record(of("hostile", i, i % 2 == 0)));
   EXPECT_TRUE(w.recorder->record(of("other", 0, false)));
   w.reactor.advance(35ms);
-  bool told = false;
-  for (const json& e : w.events()) told = told || e["regarding"]["namespace"] == "other";
-  EXPECT_TRUE(told) << "in its turn";
+  bool notified = false;
+  for (const json& e : w.events()) notified = notified || e["regarding"]["namespace"] == "other";
+  EXPECT_TRUE(notified) << "in its turn";
   slow.kind = Fault::Kind::kHang;
   EXPECT_TRUE(w.recorder->record(of("other", 1, false)));
   for (int i = 1000; i < 5000; ++i) EXPECT_TRUE(w.recorder->record(of("hostile", i, i % 2 == 0)));

@@ -548,8 +548,8 @@ void Reflector::retry_later(const Error& error, void (Reflector::*next)()) {
   ++stats_.failures;
   trouble_ = to_string(error);
   Duration delay = backoff_.next();
-  Duration told = std::min<Duration>(std::chrono::seconds(error.retry_after_seconds()), kMaxRetryAfter);
-  if (told > delay) delay = told + Duration(static_cast<int64_t>(random_.unit() * 1e9));
+  Duration retry_after = std::min<Duration>(std::chrono::seconds(error.retry_after_seconds()), kMaxRetryAfter);
+  if (retry_after > delay) delay = retry_after + Duration(static_cast<int64_t>(random_.unit() * 1e9));
   log::v(error.code() == Code::kPermissionDenied || error.code() == Code::kNotFound ? 0 : 2, "Reading will be retried",
          {{"resource", options_.resource.plural}, {"in", delay}, {"err", error}});
   timer_ = reactor_.after(delay, [this, next] { (this->*next)(); });

@@ -331,8 +331,8 @@ TEST(Reflector, WhatCannotBeReadIsNamedUntilItIsReadableOrGone) {
     world.server.put(kPath, "ns", "bad", kUnreadable);
     world.put("good", "x");
     world.start();
-    int told = 0;
-    world.informer->reflector().on_unreadable([&] { ++told; });
+    int notified = 0;
+    world.informer->reflector().on_unreadable([&] { ++notified; });
     world.reactor.run_until_idle();
     EXPECT_TRUE(world.informer->synced());
     EXPECT_NE(world.informer->store().get("ns/good"), nullptr);
@@ -347,7 +347,7 @@ TEST(Reflector, WhatCannotBeReadIsNamedUntilItIsReadableOrGone) {
     world.reactor.run_until_idle();
     EXPECT_TRUE(unreadable(world).empty());
     EXPECT_EQ(world.informer->store().get("ns/bad"), nullptr);
-    EXPECT_EQ(told, 4);
+    EXPECT_EQ(notified, 4);
     EXPECT_EQ(shown(world.informer->objects()), world.server.snapshot(kPath));
   }
 }
@@ -416,7 +416,7 @@ TEST(Reflector, ConvergesAfterAnyTrouble) {
     rates.duplicate = 0.3;
     rates.max_delay = 3s;
     world.network.set_plan(random_faults(chaos, rates));
-    std::map<std::string, std::string> told;
+    std::map<std::string, std::string> notified;
     ReflectorOptions options;
     options.page_size = 3;
     options.resource = kLeases;
@@ -424,12 +424,12 @@ TEST(Reflector, ConvergesAfterAnyTrouble) {
     Informer<api::Lease> informer(world.reactor, world.network, world.random, options);
     informer.objects().on_stream_change([&](const EntryChange& c) {
       if (c.before != nullptr) {
-        ASSERT_EQ(told[c.before->key()], c.before->uid() + "@" + std::to_string(c.before->revision));
-        told.erase(c.before->key());
+        ASSERT_EQ(notified[c.before->key()], c.before->uid() + "@" + std::to_string(c.before->revision));
+        notified.erase(c.before->key());
       }
       if (c.after != nullptr) {
         ASSERT_TRUE(c.before == nullptr || c.before->uid() == c.after->uid());
-        told[c.after->key()] = c.after->uid() + "@" + std::to_string(c.after->revision);
+        notified[c.after->key()] = c.after->uid() + "@" + std::to_string(c.after->revision);
       }
     });
     informer.start();
@@ -455,7 +455,7 @@ TEST(Reflector, ConvergesAfterAnyTrouble) {
     world.reactor.advance(5min);
     ASSERT_TRUE(informer.synced());
     ASSERT_EQ(shown(informer.objects()), world.server.snapshot(kPath));
-    ASSERT_EQ(told, world.server.snapshot(kPath));
+    ASSERT_EQ(notified, world.server.snapshot(kPath));
   }
 }
 

@@ -279,7 +279,7 @@ TEST(Writer, ConfirmedAbsenceAndSuccessors) {
   w.network.set_plan([&](const Request&, bool) { return refuse; });
   w.writer.read({kLeases, "ns", "b", ""}, uid_b, keep);
   w.reactor.run_until_idle();
-  EXPECT_FALSE(found.at(2)) << "no answer is no absence";
+  EXPECT_FALSE(found.at(2)) << "no answer does not mean absence";
 }
 
 TEST(Writer, Deletions) {
@@ -340,7 +340,7 @@ TEST(Writer, LargeAnswersAreDecodedOnAWorker) {
   int read = 0;
   w.count_decoded(read);
   EXPECT_EQ(w.outcome(World::patch("a", large)), "ok");
-  EXPECT_EQ(w.holder("a"), large) << "in the store before the caller is told";
+  EXPECT_EQ(w.holder("a"), large) << "in the store before the caller is notified";
   EXPECT_EQ(w.outcome(World::patch("a", large)), "unchanged");
   EXPECT_EQ(read, 2) << "once for each answer";
   EXPECT_EQ(w.outcome(World::patch("a", large + "z", "another uid")), "NotFound");

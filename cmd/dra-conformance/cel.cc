@@ -24,7 +24,7 @@ bool read_json_file(const std::string& path, Json& out) {
   }
   out = Json::parse(file, nullptr, /*allow_exceptions=*/false);
   if (!out.is_discarded()) return true;
-  std::fprintf(stderr, "dra-conformance cel: %s is no JSON\n", path.c_str());
+  std::fprintf(stderr, "dra-conformance cel: %s is not JSON\n", path.c_str());
   return false;
 }
 

@@ -204,7 +204,7 @@ class Process {
                            gated ? std::to_string(*gated) +
                                        " pods still carry the gate dra-controller-manager/allocation; their events say "
                                        "why; delete them, or remove the gate with kubectl"
-                                 : "the gates of pods could not be looked at within --release-deadline"),
+                                 : "the gates of pods could not be checked within --release-deadline"),
                      "Gates were not released");
     release_timer_ = reactor_.after(kReleaseLook, [this] { watch_release(); });
   }

@@ -143,10 +143,11 @@ std::optional<int> parse_call(const Verb& verb, const std::vector<std::string>& 
     return app.exit(error) == 0 ? 0 : static_cast<int>(inspect::Status::kUsage);
   }
   if (!call.common.ns.empty() && !is_namespace_name(call.common.ns))
-    return complain("-n " + quote(call.common.ns) +
-                        " is no name of a namespace: at most 63 lower-case letters, digits and '-', with a letter or "
-                        "digit at both ends",
-                    inspect::Status::kUsage);
+    return complain(
+        "-n " + quote(call.common.ns) +
+            " is not a name of a namespace: at most 63 lower-case letters, digits and '-', with a letter or "
+            "digit at both ends",
+        inspect::Status::kUsage);
   if (call.words.size() >= verb.min_words && call.words.size() <= verb.max_words) return std::nullopt;
   std::fprintf(stderr, "kubectl-dra: usage: kubectl dra %s\n", verb.usage.c_str());
   return static_cast<int>(inspect::Status::kUsage);

@@ -183,7 +183,7 @@ PodState derive_state(const View& view, const api::Pod& pod, const Options& opti
     if (!claim->status.allocation && claim->finalizer_bytes_dropped > 0) {
       wait("claim \"" + resolved.name + "\" of entry \"" + entry.name + "\" has " +
                std::to_string(claim->finalizer_bytes_dropped >> 10) + " KiB of finalizers, and at most " +
-               std::to_string(api::kMaxFinalizerBytes >> 10) + " KiB are looked at: remove some",
+               std::to_string(api::kMaxFinalizerBytes >> 10) + " KiB are checked: remove some",
            false);
       continue;
     }

@@ -276,7 +276,7 @@ TEST_F(Protocol, AClaimWhoseNodeSelectorIsTooLongToReadIsUsableNowhereAndKeepsIt
   EXPECT_EQ(pass(), "event FailedScheduling, parked");
   EXPECT_NE(event().note.find(
                 "claim \"default/theirs\": status.allocation.nodeSelector takes 300 KiB, and at most 64 KiB are "
-                "looked at, so no node is known to reach its devices: whoever allocated it has to name"),
+                "checked, so no node is known to reach its devices: whoever allocated it has to name"),
             std::string::npos)
       << event().note;
   allocated("second", "n1", "gpu-1", false, {"other"});

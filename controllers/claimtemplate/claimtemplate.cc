@@ -280,7 +280,7 @@ class Pass {
         set.push_back(*wished);
       }
     if (!news) return;
-    // An event about the pod enqueues nothing, so the wait for it is looked at every few seconds.
+    // An event about the pod enqueues nothing, so the wait for it is checked every few seconds.
     if (may_wait()) return void(outcome_.requeue_in(std::min(options_.patience, patience() - unallocated_for_)));
     const std::string purpose = "publish-claim-names";
     if (!gated_ && !ours && !is_bound_by_us(pod_, options_))

@@ -203,7 +203,7 @@ TEST_F(HeldPod, WaitsForNothingThatCannotCome) {
 TEST_F(HeldPod, OthersGetTheirNamesAtOnce) {
   put_claim("gpu", "");
   pod.scheduling_gates = {"our-gate", "theirs"};
-  EXPECT_EQ(pass_publishes(), "names@") << "not ours to let go";
+  EXPECT_EQ(pass_publishes(), "names@") << "not ours to ungate";
   pod.scheduling_gates = {};
   EXPECT_EQ(pass_publishes(), "names@");
   pod.scheduling_gates = {"our-gate"};

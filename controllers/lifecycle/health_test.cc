@@ -35,13 +35,13 @@ class Health : public testing::Test {
     view.put(claim);
     view.put(pod);
     const Outcome outcome = reconciler.reconcile(view, claim_key("default/c"));
-    std::string told;
+    std::string events;
     counted = 0;
     for (const Effect& effect : outcome.effects) {
       if (const Event* event = std::get_if<Event>(&effect)) {
         EXPECT_EQ(event->reason, "DeviceTrouble");
         view.emitted[{event->regarding.uid, "DeviceTrouble"}] = event->signature;
-        told += (event->warning ? "" : "+") + event->regarding.name + ": " + event->note + "\n";
+        events += (event->warning ? "" : "+") + event->regarding.name + ": " + event->note + "\n";
       } else if (const Note* note = std::get_if<Note>(&effect)) {
         if (note->text.empty())
           view.notes.erase({note->uid, note->topic});
@@ -52,7 +52,7 @@ class Health : public testing::Test {
         ++counted;
       }
     }
-    return told;
+    return events;
   }
   void publish(std::vector<std::string> devices) {
     slice.devices.clear();
@@ -117,10 +117,11 @@ TEST_F(Health, TheEndOfThePodsIsNotTakenForARecovery) {
 
 TEST_F(Health, WhatTheDriverSaysIsToldAtOnceWithItsTime) {
   claim.status.devices.push_back({"drv", "n1", "dev-0", std::nullopt, {ready("False", "NoPower")}});
-  const std::string told = pass();
-  EXPECT_NE(told.find("NotReady: device drv/n1/dev-0: its driver says that it is not ready: NoPower (since 2026-11-01"),
-            std::string::npos)
-      << told;
+  const std::string events = pass();
+  EXPECT_NE(
+      events.find("NotReady: device drv/n1/dev-0: its driver says that it is not ready: NoPower (since 2026-11-01"),
+      std::string::npos)
+      << events;
   EXPECT_EQ(pass(), "");
   claim.status.devices[0].conditions[0] = ready("True", "Ready");
   EXPECT_EQ(pass(), "+c: the devices are as they should be again\n");
@@ -153,8 +154,8 @@ TEST_F(Health, WhatKubeletReportsIsToldOnThePodWhicheverClaimIsLookedAt) {
   view.put(second);
   pod.resource_claims.push_back({"other", "d", std::nullopt});
   pod.unhealthy_devices.push_back({"other", "gpu", "drv/n1/dev-1", "XID 79"});
-  const std::string told = pass();
-  EXPECT_EQ(told, "p: Unhealthy: device drv/n1/dev-1: its driver reports it as unhealthy (request gpu): XID 79\n");
+  const std::string events = pass();
+  EXPECT_EQ(events, "p: Unhealthy: device drv/n1/dev-1: its driver reports it as unhealthy (request gpu): XID 79\n");
   EXPECT_EQ(pass(), "");
   pod.unhealthy_devices.clear();
   EXPECT_EQ(pass(), "+p: the devices are as they should be again\n");

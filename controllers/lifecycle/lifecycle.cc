@@ -170,12 +170,11 @@ class ClaimReconcile {
     for (const api::Pod* pod : view_.pods_of_claim(unknown_claims_key(claim_.metadata.ns))) {
       if (pod->node_name.empty() || pod->terminal()) continue;
       outcome_.requeue_in(options_.unseen_retry);
-      emit_once(
-          view_, outcome_,
-          {ref_of(claim_), true, "DevicesKept", "Deallocate",
-           "keeps its devices: pod " + pod->metadata.key() + " runs with more than " +
-               std::to_string(api::kMaxKeptEntries) + " claims, and only so many are looked at, so it may use them",
-           ""});
+      emit_once(view_, outcome_,
+                {ref_of(claim_), true, "DevicesKept", "Deallocate",
+                 "keeps its devices: pod " + pod->metadata.key() + " runs with more than " +
+                     std::to_string(api::kMaxKeptEntries) + " claims, and only so many are checked, so it may use them",
+                 ""});
       return true;
     }
     return false;

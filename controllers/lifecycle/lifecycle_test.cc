@@ -49,7 +49,7 @@ api::ResourceClaim owned(api::ResourceClaim claim, const std::string& pod) {
 
 class Lifecycle : public testing::Test {
  protected:
-  // What a reconcile of the claim does: the purposes of its writes, "confirm <name>" for a live GET, "look again".
+  // What a reconcile of the claim does: the purposes of its writes, "get <name>" for a live GET, "look again".
   std::string pass() { return run(claim_key("default/c")); }
   std::string run(const Key& key) {
     last = reconciler.reconcile(view, key);
@@ -60,8 +60,8 @@ class Lifecycle : public testing::Test {
         EXPECT_FALSE(write->object.uid.empty());
         EXPECT_FALSE(write->resource_version.empty()) << "every write is preconditioned";
         say(write->purpose);
-      } else if (const LiveGet* confirm = std::get_if<LiveGet>(&effect)) {
-        say("confirm " + confirm->object.name);
+      } else if (const LiveGet* live_get = std::get_if<LiveGet>(&effect)) {
+        say("get " + live_get->object.name);
       } else if (const Event* event = std::get_if<Event>(&effect)) {
         say("event " + event->reason);
       }
@@ -94,7 +94,7 @@ TEST_F(Lifecycle, StaysReservedForALivingPod) {
 
 TEST_F(Lifecycle, StaysReservedForAPodThatOnlyTheServerKnows) {
   view.put(allocated({"p"}));
-  EXPECT_EQ(pass(), "confirm p");
+  EXPECT_EQ(pass(), "get p");
   view.live_get({Kind::kPod, "default", "p", "p-uid"}, Presence::kPresent);
   EXPECT_EQ(pass(), "");
 }
@@ -118,7 +118,7 @@ TEST_F(Lifecycle, AReplacedPodOfTheSameNameIsAnotherConsumer) {
   api::Pod replaced = make_pod("p", "c");
   replaced.metadata.uid = "another-uid";
   view.put(replaced);
-  EXPECT_EQ(pass(), "confirm p") << "the cache may be older than the reservation";
+  EXPECT_EQ(pass(), "get p") << "the cache may be older than the reservation";
   gone("p");
   EXPECT_EQ(pass(), "prune-reservations") << "it runs, and gets the reservation";
   EXPECT_EQ(body()["status"]["reservedFor"][0]["uid"], "another-uid");
@@ -201,9 +201,9 @@ TEST_F(Lifecycle, ForeignConsumersAreKeptAndDoNotStopThePruning) {
 
 TEST_F(Lifecycle, NothingIsWrittenBeforeEveryUnknownConsumerIsConfirmed) {
   view.put(allocated({"a", "b"}));
-  EXPECT_EQ(pass(), "confirm a, confirm b");
+  EXPECT_EQ(pass(), "get a, get b");
   gone("a");
-  EXPECT_EQ(pass(), "confirm b");
+  EXPECT_EQ(pass(), "get b");
   gone("b");
   EXPECT_EQ(pass(), "deallocate");
 }
@@ -293,7 +293,7 @@ TEST_F(Lifecycle, AGeneratedClaimOfAReplacedPodIsDeletedOnceThatIsConfirmed) {
   replaced.metadata.uid = "another-uid";
   view.put(replaced);
   view.put(owned(make_claim(), "p"));
-  EXPECT_EQ(pass(), "confirm p");
+  EXPECT_EQ(pass(), "get p");
   gone("p");
   EXPECT_EQ(pass(), "delete-claim");
 }
@@ -304,7 +304,7 @@ TEST_F(Lifecycle, WhosePodIsAbsentIsTheGarbageCollectorsFirst) {
   EXPECT_EQ(pass(), "look again");
   EXPECT_EQ(last.requeue_after, 1s);
   view.ages["claim:default/c"] = 3s;
-  EXPECT_EQ(pass(), "confirm p");
+  EXPECT_EQ(pass(), "get p");
   gone("p");
   EXPECT_EQ(pass(), "delete-claim");
 }
@@ -583,7 +583,7 @@ TEST_F(Unreserved, APodOnTheListOfUsersGetsItsReservationBack) {
 TEST_F(Unreserved, TheLastReservationDoesNotTakeTheAllocationFromAPodThatWasLetGo) {
   proven({"a"}, {"a", "x"});
   gone("a");
-  EXPECT_EQ(pass(), "confirm x") << "our view of pods may lack it";
+  EXPECT_EQ(pass(), "get x") << "our view of pods may lack it";
   view.live_get({Kind::kPod, "default", "x", "x-uid"}, Presence::kPresent);
   ASSERT_EQ(pass(), "prune-reservations");
   EXPECT_FALSE(status().contains("allocation"));
@@ -621,7 +621,7 @@ TEST_F(Unreserved, NorDoesTheDeletionOfTheClaim) {
 
 TEST_F(Unreserved, AProvenClaimThatNobodyUsesIsFreedAtOnce) {
   proven({}, {"p"});
-  EXPECT_EQ(pass(), "confirm p");
+  EXPECT_EQ(pass(), "get p");
   view.live_get({Kind::kPod, "default", "p", "p-uid"}, Presence::kPresent);
   EXPECT_EQ(pass(), "");
   gone("p");
@@ -637,9 +637,9 @@ TEST_F(Unreserved, WhatAPodLeftWithoutAGateIsFreedOnlyWhenTheServerShowsItUnboun
   view.put(claim);
   put_unbound("p");
   const Ref pod{Kind::kPod, "default", "p", "p-uid"};
-  EXPECT_EQ(pass(), "confirm p") << "our view of pods may be old";
+  EXPECT_EQ(pass(), "get p") << "our view of pods may be old";
   view.live_get(pod, Presence::kPresent, "c-uid@4");
-  EXPECT_EQ(pass(), "confirm p") << "so was it bound after this version of the claim?";
+  EXPECT_EQ(pass(), "get p") << "so was it bound after this version of the claim?";
   view.live_get(pod, Presence::kPresent, "c-uid@5");
   EXPECT_EQ(pass(), "deallocate");
   view.put(make_pod("p", "c"));

@@ -24,13 +24,13 @@ inline constexpr std::string_view kAllowEvictions = "dra-controller-manager/allo
 // Always with the same rule. Claims may change between two portions: each change is reported by itself.
 class ClaimsOfRule {
  public:
-  static constexpr size_t kAtOnce = 250;  // looked at, not found; each may have many pods
+  static constexpr size_t kAtOnce = 250;  // examined, not found; each may have many pods
 
   std::vector<const api::ResourceClaim*> next(const reconcile::View& view, const api::DeviceTaintRule& rule);
   bool done() const { return done_; }
 
  private:
-  std::string at_;  // the key of the last claim that was looked at
+  std::string at_;  // the key of the last claim that was examined
   bool done_ = false;
 };
 

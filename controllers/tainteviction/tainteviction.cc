@@ -20,7 +20,7 @@ constexpr const char* kConditionMessage = "Device Taint manager: deleting due to
 // The last event about a pod, as its signature.
 constexpr const char* kCancelled = "cancelled";
 constexpr const char* kStarted = "started";
-// A pod whose rules' pods are still being counted is looked at again after this time.
+// A pod whose rules' pods are still being counted is checked again after this time.
 constexpr Duration kCountingTakes = std::chrono::milliseconds(100);
 // A deadline further away is checked again after this time.
 constexpr Duration kLongestWait = std::chrono::hours(24);

@@ -142,8 +142,8 @@ class Cluster {
     if (outcome.has_live_gets()) {
       EXPECT_TRUE(outcome.paced) << "who is about to evict waits for its turn";
       for (const reconcile::Effect& effect : outcome.effects)
-        if (const reconcile::LiveGet* confirm = std::get_if<reconcile::LiveGet>(&effect))
-          view.live_get(confirm->object, presence);
+        if (const reconcile::LiveGet* live_get = std::get_if<reconcile::LiveGet>(&effect))
+          view.live_get(live_get->object, presence);
       outcome = reconciler.reconcile(view, key);
       EXPECT_FALSE(outcome.has_live_gets());
     }

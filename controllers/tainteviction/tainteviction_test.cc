@@ -103,7 +103,7 @@ TEST_F(TaintEviction, NoEviction) {
       {"NoSchedule", [](P&, C&, S& s) { s.devices[0].taints[0].effect = "NoSchedule"; }},
       {"None", [](P&, C&, S& s) { s.devices[0].taints[0].effect = "None"; }},
       {"an effect of the future", [](P&, C&, S& s) { s.devices[0].taints[0].effect = "NoBreathing"; }},
-      {"tolerated for ever",
+      {"tolerated forever",
        [](P&, C& c, S&) {
          c.status.allocation->results[0].tolerations = {tolerate(30), tolerate(std::nullopt)};
        }},

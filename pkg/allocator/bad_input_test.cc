@@ -89,7 +89,7 @@ std::vector<BadPool> bad_pools() {
          first(s).consumes_counters = {{"set", {{"c", "-1"}}}};
        },
        {"slice-bad", "d0", "consumesCounters", "must not be negative"}},
-      {"a counter that is no quantity",
+      {"a counter that is not a quantity",
        [=](auto& s) {
          s.shared_counters = {{"set", {{"c", "many"}}}};
        },
@@ -258,7 +258,7 @@ TEST_F(BadInput, ARequestIsRefusedByNameAndReason) {
          s.requests[0].first_available = {sub, sub};
        },
        "subrequest \"a\": the name is used twice"},
-      {"a capacity that is no quantity", [](auto& s) { s.requests[0].exactly->capacity_requests["memory"] = "big"; },
+      {"a capacity that is not a quantity", [](auto& s) { s.requests[0].exactly->capacity_requests["memory"] = "big"; },
        "capacity request \"memory\": \"big\" is not a quantity"},
   };
   for (const BadRequest& bad : list) {

@@ -32,7 +32,7 @@ std::string read_one(std::string_view text, PreferText::One& out) {
   constexpr size_t kShown = 64;
   const std::string shown = quote(std::string(text.substr(0, kShown)));
   if (!text.starts_with(kSame))
-    return shown + " is no preference; write same:<attribute>, or same:<attribute>=<weight>";
+    return shown + " is not a preference; write same:<attribute>, or same:<attribute>=<weight>";
   std::string_view attribute = text.substr(kSame.size());
   if (const size_t equals = attribute.find('='); equals != std::string_view::npos) {
     const std::string_view weight = trimmed(attribute.substr(equals + 1));

@@ -301,16 +301,15 @@ Result<void> check_bounds(const Pod& pod) {
                           std::to_string(kPartsOfAnEntry) + ", one of pod affinity or spread " +
                           std::to_string(kPartsOfAPodTerm) + ", each " + std::to_string(kBytesOfAPart) +
                           " bytes of text one more), and at most " + std::to_string(kMaxSchedulingParts) +
-                          " are looked at: name nodes and pods by a label that they share"));
+                          " are checked: name nodes and pods by a label that they share"));
   if (pod.labels_dropped > 0)
     return fail(too_much(pod, "metadata.labels has " + std::to_string(pod.labels_dropped) + " labels; at most " +
                                   std::to_string(kMaxLabels) + " labels of " + std::to_string(kMaxLabelBytes >> 10) +
-                                  " KiB together are looked at: use annotations"));
+                                  " KiB together are checked: use annotations"));
   if (pod.bytes_dropped > 0)
     return fail(too_much(pod, "its containers, volumes, resourceClaims and schedulingGates take " +
                                   std::to_string(pod.bytes_dropped >> 10) + " KiB, and at most " +
-                                  std::to_string(kMaxListBytes >> 10) +
-                                  " KiB are looked at: use fewer or shorter ones"));
+                                  std::to_string(kMaxListBytes >> 10) + " KiB are checked: use fewer or shorter ones"));
   return {};
 }
 

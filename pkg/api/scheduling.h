@@ -26,7 +26,7 @@ struct PodGroup {
   // spec.schedulingConstraints.topology[0].key (scheduling.k8s.io): all pods must share one value of this node label.
   std::string topology_key;
   // spec.resourceClaims (scheduling.k8s.io; DRAWorkloadResourceClaims): one claim each for all pods of the group. An
-  // entry of a pod that equals one of them stands for that claim.
+  // entry of a pod that equals one of them represents that claim.
   std::vector<PodResourceClaim> resource_claims;
   Rare<UnknownFields> unknown;
 };

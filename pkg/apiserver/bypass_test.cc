@@ -281,7 +281,7 @@ TEST_F(BypassTest, TheKeyOfTokensIsItsOwn) {
   EXPECT_NE(token_of("k1"), token_of("k2"));
 }
 
-// Time is shared by namespace: another spelling of the path is no other flow.
+// Time is shared by namespace: another spelling of the path is the same flow.
 TEST(FlowOfARequest, IsItsNamespaceHoweverItIsWritten) {
   for (const char* target : {"/api/v1/namespaces/tenant/pods", "/api/v1/namespaces/tenant/pods/p/status?dryRun=All",
                              "/api/v1/namespaces/tenant", "/api/v1/namespaces/t%65nant/pods",

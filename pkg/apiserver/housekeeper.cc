@@ -56,7 +56,7 @@ struct Housekeeper::State : std::enable_shared_from_this<Housekeeper::State> {
   std::map<std::string, Dependents> dependents;  // by owner uid
   std::set<std::string> live;                    // uids of all objects
   std::set<std::string> waiting;                 // those of them that wait for the deletion of their dependents
-  std::set<std::string> told;                    // those of them whose dependents are looked at: once is enough
+  std::set<std::string> visited;                 // those of them whose dependents were queued: once is enough
   std::set<std::string> orphaning;               // those whose dependents are being orphaned
   std::set<std::string> ending;                  // namespaces being deleted
   std::set<std::string> emptying;                // those of them whose objects are being deleted, one by one
@@ -127,7 +127,7 @@ struct Housekeeper::State : std::enable_shared_from_this<Housekeeper::State> {
     waiting.erase(uid);
     if (!gone) return;
     live.erase(uid);
-    told.erase(uid);
+    visited.erase(uid);
     if (is_namespace(kind)) ending.erase(key);
   }
 
@@ -307,7 +307,7 @@ struct Housekeeper::State : std::enable_shared_from_this<Housekeeper::State> {
     if (found == dependents.end() || found->second.blocking.empty()) {
       return patch_metadata(kind, meta, [](Json& m) { drop_finalizer(m, "foregroundDeletion"); });
     }
-    if (told.insert(uid).second) look_later(found->second.all);
+    if (visited.insert(uid).second) look_later(found->second.all);
   }
 
   void orphan(const Ref& r, const std::string& uid) {

@@ -143,7 +143,7 @@ TEST_F(BudgetTest, AChangeAfterASearchOfManySlicesDoesNotBeginItAgain) {
     ASSERT_EQ(gangs.decide(request_, nodes).outcome, Outcome::kUnfinished);
   ASSERT_GT(slices, 5);
   // Where a change concerns every node, placing the members again also takes several slices. One in each of them does
-  // not delay it for ever.
+  // not delay it forever.
   for (const bool always : {false, true}) {
     SCOPED_TRACE(always);
     while (!gangs.has_found(request_.uid)) ASSERT_EQ(gangs.decide(request_, nodes).outcome, Outcome::kUnfinished);
@@ -161,7 +161,7 @@ TEST_F(BudgetTest, AChangeAfterASearchOfManySlicesDoesNotBeginItAgain) {
     if (always) {
       EXPECT_EQ(again, 20) << "four times, found in one slice after four changes in a row";
     } else {
-      EXPECT_LE(again, 2) << "only members on the node that changed are looked at";
+      EXPECT_LE(again, 2) << "only members on the node that changed are examined";
     }
     for (const ClaimResult& claim : found.claims)
       for (const api::DeviceRequestAllocationResult& result : claim.result.results)

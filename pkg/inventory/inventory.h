@@ -121,7 +121,7 @@ class Inventory {
   // one.
   uint64_t tables_version() const;
   // No claim holds any of these devices, and none of them is shareable or takes of counters. False also where that
-  // cannot be told at a glance.
+  // is not known without a search.
   bool are_free(const api::AllocationResult& allocation) const;
 
   // ---- verification

@@ -154,9 +154,9 @@ void Pool::judge_refusals(const Generation& newest) {
 
 Judgement Pool::judge_for(const std::vector<const SliceTable*>& relevant) const {
   if (state == PoolState::kComplete || !differs_ || relevant.empty()) return {state, reason};
-  const int64_t told = relevant.front()->announced;
-  const bool whole = static_cast<int64_t>(relevant.size()) == told;
-  if (!announce_the_same(relevant) || (!whole && seen != told)) return {PoolState::kIncomplete, reason};
+  const int64_t promised = relevant.front()->announced;
+  const bool whole = static_cast<int64_t>(relevant.size()) == promised;
+  if (!announce_the_same(relevant) || (!whole && seen != promised)) return {PoolState::kIncomplete, reason};
   const auto faulty =
       std::find_if(relevant.begin(), relevant.end(), [](const SliceTable* slice) { return !slice->problem.empty(); });
   const Generation& newest = generations_.rbegin()->second;

@@ -112,7 +112,7 @@ TEST_F(Devices, AreCountedInPieces) {
     inventory.apply_class(made);
   }
   EXPECT_FALSE(gauges.refresh_some());
-  EXPECT_EQ(registry.text().find("dra_devices{"), std::string::npos) << "half of the pools are no figure";
+  EXPECT_EQ(registry.text().find("dra_devices{"), std::string::npos) << "half of the pools do not make a figure";
   inventory.remove_slice("gpu-pool-10000");
   inventory.remove_class("b");
   int pieces = 1;
@@ -222,7 +222,7 @@ TEST(Pinned, PodsThatWereLetGoAndAreNotBound) {
   put("young", now - 1min, true);
   const api::Pod old = put("old", now - 10min, true);
   put("unproven", now - 20min, false);
-  EXPECT_EQ(pinned.count(view).pods, 2u) << "the third is kube-scheduler's, or not let go yet";
+  EXPECT_EQ(pinned.count(view).pods, 2u) << "the third is kube-scheduler's, or not ungated yet";
   EXPECT_EQ(pinned.count(view).since, now - 10min);
   api::Pod gated = old;
   gated.scheduling_gates = {"other/gate"};
@@ -345,7 +345,7 @@ TEST(Exclusive, ADriverIsOursWhileNobodyElseAllocatesOrItsTaintKeepsThemOut) {
       std::string::npos);
   EXPECT_EQ(exclusivity.drivers(devices, false)["gpu"].foreign_claims, 1u) << "claims are counted, not devices";
   EXPECT_FALSE(exclusivity.drivers(devices, true)["gpu"].exclusive);
-  EXPECT_FALSE(exclusivity.drivers(devices, false)["nic"].exclusive) << "nobody is told to ignore the taint";
+  EXPECT_FALSE(exclusivity.drivers(devices, false)["nic"].exclusive) << "--ignore-taints is not set";
   EXPECT_TRUE(exclusivity.drivers(devices, true)["nic"].exclusive);
   api::ResourceClaim admin = foreign;
   for (api::DeviceRequestAllocationResult& result : admin.status.allocation->results) result.admin_access = true;

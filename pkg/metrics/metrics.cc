@@ -75,7 +75,7 @@ class FamilyBase {
  public:
   FamilyBase(std::string name, std::string help, std::vector<std::string> labels, std::vector<double> buckets)
       : name_(std::move(name)), help_(std::move(help)), labels_(std::move(labels)), buckets_(std::move(buckets)) {
-    require(valid_name(name_, true), name_, "is no metric name");
+    require(valid_name(name_, true), name_, "is not a metric name");
     // prometheus-cpp writes HELP verbatim; a newline or a backslash would break or change the exposition.
     require(!help_.empty() && help_.find_first_of("\n\r\\") == std::string::npos, name_,
             "HELP must be one line without backslashes");

@@ -26,8 +26,8 @@ struct NodeChoice {
   bool depends_on_pods = false;
   // A node is avoided for this long (reconcile::AvoidNodes), and may be chosen after it.
   std::optional<Duration> ask_again;
-  // There are none only because something is not listed yet, or two watches disagree for a moment: this is no reason to
-  // withdraw or leave anything.
+  // There are none only because something is not listed yet, or two watches disagree for a moment: this is not a reason
+  // to withdraw or leave anything.
   bool watch_lags = false;
   // One per node, for strategies that compare all nodes; empty when unknown. The node that the pod was promised is
   // preferred to every other.

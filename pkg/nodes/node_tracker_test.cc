@@ -87,7 +87,7 @@ TEST_F(NodeTrackerTest, NominatedPodsCountForTheirEqualsAndThoseBelow) {
   nominated.priority = 5;
   nominated.nominated_node_name = "n1";
   tracker.set_pod(nominated);
-  EXPECT_EQ(chosen(nominated), "n1 n2") << "it is no obstacle to itself, and its node comes first";
+  EXPECT_EQ(chosen(nominated), "n1 n2") << "it does not obstruct itself, and its node comes first";
   api::Pod other = pod("q");
   EXPECT_EQ(chosen(other), "n2");
   other.priority = 5;

@@ -4,7 +4,7 @@
 // looked up by the namespaces that it reaches, then by the label that its selector requires.
 //
 // What the matching terms add up to is kept for pods alike (Audience) and follows every pod that is placed or removed,
-// so terms that cannot be told from a pod's labels, however many, cost only the first decision for such pods.
+// so terms that a pod's labels do not decide, however many, cost only the first decision for such pods.
 // Not thread-safe, const functions included.
 #pragma once
 

@@ -210,7 +210,7 @@ TEST(Decision, PodsWithUnknownLabelsAreNoReasonToBreakARule) {
   EXPECT_EQ(order(cluster, plain).size(), 2u);
   const Decision undecided = decision_of(cluster, spread);
   EXPECT_THAT(undecided.nodes, IsEmpty());
-  EXPECT_THAT(undecided.summary(), HasSubstr("1 pod(s) of the namespace have more labels than are looked at (128"));
+  EXPECT_THAT(undecided.summary(), HasSubstr("1 pod(s) of the namespace have more labels than are checked (128"));
   EXPECT_TRUE(undecided.depends_on_capacity()) << "it is decided again when pods leave";
   cluster.set_pod(pod_of("{}", R"({"app": "a"})", "q"), "n", false);
   EXPECT_THAT(order(cluster, together), ElementsAre("n")) << "next to one that certainly matches";

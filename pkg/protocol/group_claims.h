@@ -20,7 +20,7 @@ bool is_reserved_for_group_of(const api::Pod& pod, const api::ResourceClaim& cla
 // The pod's entry is a claim of its PodGroup: the PodGroup has an equal entry, or the claim that the entry resolves to
 // belongs to the PodGroup already.
 bool is_entry_of_group(const View& view, const api::Pod& pod, const api::PodResourceClaim& entry);
-// Whether it is cannot be told yet: the PodGroup does not exist, or PodGroups are being listed.
+// Whether it is is not known yet: the PodGroup does not exist, or PodGroups are being listed.
 bool may_be_entry_of_group(const View& view, const api::Pod& pod);
 // One sentence for people: why the pod waits for it here, and what to do.
 std::string why_entry_of_group_waits(const api::Pod& pod, const api::PodResourceClaim& entry);

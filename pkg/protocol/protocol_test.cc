@@ -122,7 +122,7 @@ TEST(IsForPod, LooksAtTheControllersUidOnly) {
   claim.metadata.ns = "default";
   EXPECT_FALSE(is_for_pod(pod, claim));
   claim.metadata.owner_references.push_back({"v1", "Pod", "p", "pod-uid", false});
-  EXPECT_FALSE(is_for_pod(pod, claim)) << "an owner that is no controller";
+  EXPECT_FALSE(is_for_pod(pod, claim)) << "an owner that is not a controller";
   claim.metadata.owner_references[0].controller = true;
   EXPECT_TRUE(is_for_pod(pod, claim));
   claim.metadata.ns = "other";

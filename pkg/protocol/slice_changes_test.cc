@@ -106,7 +106,7 @@ TEST(SliceChanges, OnlyClaimsOfDevicesThatChangedAreConcerned) {
     for (api::Device& device : slice.devices) {
       const auto kind = random.below(3);
       if (kind == 0) continue;
-      if (kind == 1) {  // what is no fact concerns nobody
+      if (kind == 1) {  // what is not a fact concerns nobody
         device.attributes["serial"] = "s" + std::to_string(step);
         continue;
       }

@@ -1,4 +1,4 @@
-// Turns: who may go next when many keys want to be told something at once: a few at once, then so many a second, so
+// Turns: who may go next when many keys want to be notified at once: a few at once, then so many a second, so
 // many of one namespace, and those that wait for the longest first.
 //
 //   if (turns.enter(key, "team-a", "2026-05-01T10:00:00Z")) ...   // go ahead

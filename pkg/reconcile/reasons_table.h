@@ -78,13 +78,14 @@ inline constexpr std::array kEventMeanings = std::to_array<EventMeaning>({
     {"DeviceTrouble", "Warning", "Pod, ResourceClaim",
      "A device in use is gone from the slices, its driver is absent for a minute, could not prepare it (condition "
      "Ready "
-     "in the claim's status), or reports it as unhealthy (allocatedResourcesStatus of the pod); told once per change, "
+     "in the claim's status), or reports it as unhealthy (allocatedResourcesStatus of the pod); reported once per "
+     "change, "
      "and as Normal once it is over",
      "Look at the driver on the node: some drivers withdraw devices in use, and pods that run are left alone. `kubectl "
      "dra explain` says what helps the others"},
     {"DevicesKept", "Warning", "ResourceClaim",
      "No pod that is known to use the claim is left, but it keeps its devices: a running pod of its namespace has more "
-     "claims than are looked at, and may use it",
+     "claims than are checked, and may use it",
      "Use fewer or shorter entries in `spec.resourceClaims` of that pod (see the pod's limits in docs/sizing.md)"},
     {"EvictionsWait", "Warning", "DeviceTaintRule",
      "The rule would evict more pods than `--max-evictions-per-rule`: none is evicted",

@@ -30,7 +30,7 @@ struct EnqueueRequests {
   std::vector<std::pair<Key, Duration>> delayed;  // keys to reconcile after a while
   // Keys parked under these causes are unparked, some at a time (parking.h).
   std::vector<Cause> causes;
-  // What is left to look at. Dropped when reconciles stop: then everything is looked at anew.
+  // What is left to visit. Dropped when reconciles stop: the next start enqueues everything anew.
   std::vector<Walk> walks;
   void add(Key key) { keys.push_back(std::move(key)); }
   void add_after(Key key, Duration delay) {

@@ -61,7 +61,7 @@ Result<RawObject> make_raw(Json document) {
 
 Result<RawObject> decode_raw(std::string_view json) {
   Json document = parse(json);
-  if (document.is_discarded()) return fail(Code::kInvalidArgument, "not an API object: it is no JSON");
+  if (document.is_discarded()) return fail(Code::kInvalidArgument, "not an API object: it is not JSON");
   return make_raw(std::move(document));
 }
 

@@ -65,7 +65,7 @@ struct Scene {
   Facts facts() { return {cluster, contest->inventory(), contest->allocator(), {}}; }
 };
 
-// Null: in this world other claims cannot be told apart.
+// Null: in this world other claims cannot be distinguished.
 std::unique_ptr<Scene> scene_of(const World& world) {
   auto scene = std::make_unique<Scene>();
   auto contest = allocharness::Contest::make(world);

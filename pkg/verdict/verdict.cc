@@ -309,7 +309,7 @@ void pin(const Facts& facts, const Question& question, Choice& choice) {
               unread == 0
                   ? "has devices elsewhere"
                   : "has a node selector of " + std::to_string(unread >> 10) + " KiB in its allocation, and at most " +
-                        std::to_string(api::kMaxAllocationSelectorBytes >> 10) + " KiB are looked at");
+                        std::to_string(api::kMaxAllocationSelectorBytes >> 10) + " KiB are checked");
   }
 }
 

@@ -212,7 +212,7 @@ TEST(Verdict, AsksForTheNamesThatTheSentenceHas) {
   EXPECT_THAT(all, HasSubstr("in use by claim ns/"));
 }
 
-// Where every node is out for another reason, how many devices one of them has is no part of the sentence.
+// Where every node is out for another reason, how many devices one of them has is not in the sentence.
 TEST(Verdict, SaysNothingOfTooFewDevicesWhereNoNodeTakesThePod) {
   VerdictWorld world;
   world.cpu = "1000";

@@ -1,4 +1,4 @@
-"""More sequences for twin_test.py: texts of times and numbers, bodies that are no plain JSON object, media types, patches of what may not change,
+"""More sequences for twin_test.py: texts of times and numbers, bodies that are not plain JSON objects, media types, patches of what may not change,
 and pods with resources of their own. Each is a kind of request in which the embedded server once differed."""
 import base64
 import json

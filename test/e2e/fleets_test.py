@@ -73,7 +73,7 @@ def run(t, begin):
     t.eventually("and used once it is there", lambda: phase(t, "late") == "Running")
     t.check("not before", time.monotonic() - begin >= 5)
 
-    t.eventually("a tainted device is avoided, and the pod told", lambda: phase(t, "taint") == "Pending" and "FailedAllocation" in reasons(t, "taint"))
+    t.eventually("a tainted device is avoided, and the pod notified", lambda: phase(t, "taint") == "Pending" and "FailedAllocation" in reasons(t, "taint"))
     t.apply(pod("tolerant", "tolerant"))
     t.eventually("unless the request tolerates the taint", lambda: phase(t, "tolerant") == "Running")
 
@@ -95,7 +95,7 @@ def run(t, begin):
 
     t.eventually("a driver sets its conditions in the claim's status", lambda: conditions() == ["Ready", "example.com/warm"])
     t.eventually("a card that fails to bind is given back for the other one", lambda: phase(t, "binds") == "Running" and devices(t, "binds")[0] == ["card-1"], 40)
-    t.check("with the reason told", "BindingConditionsFailed" in reasons(t, "binds"), reasons(t, "binds"))
+    t.check("with the reason reported", "BindingConditionsFailed" in reasons(t, "binds"), reasons(t, "binds"))
 
 
 def main():

@@ -124,7 +124,7 @@ class Test:
 def absurd(t):
     t.create(GROUPS, group("huge", 20), group("short", 6), group("nowhere", 2, "example.com/none"), group("endless", 2_000_000_000))
     t.create(PODS, *[member(f"huge-{i}", "huge", "one") for i in range(20)])
-    t.says("a group larger than the cluster is told so", "too little even if all devices were free")
+    t.says("a group larger than the cluster gets an event that says so", "too little even if all devices were free")
     t.create(PODS, *[member(f"short-{i}", "short", "one") for i in range(4)])
     t.says("so is one with fewer members than must be there", "4 of 6 members")
     t.create(PODS, *[member(f"nowhere-{i}", "nowhere", "one") for i in range(2)])
@@ -145,7 +145,7 @@ def namespaces(t):
     t.create(GROUPS, group("both", 2))
     t.create(PODS, member("here", "both", "one"))
     t.create(PODS, member("there", "both", "one"), ns="other")
-    t.says("pods of two namespaces are no group", "does not exist", "other")
+    t.says("pods of two namespaces are not a group", "does not exist", "other")
     t.says("each is missed by the other", "1 of 2 members")
     t.nothing_held("neither holds anything")
     t.clear()

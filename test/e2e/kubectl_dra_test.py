@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """kubectl-dra as a plugin of a real kubectl, against `dra-sandbox up`: its answers agree with the API, a user who may only read can use all of it,
-a user with permissions in one namespace is told what is hidden, and bad input ends in one line and a status. With KUBEBUILDER_ASSETS the same
+a user with permissions in one namespace learns what is hidden, and bad input ends in one line and a status. With KUBEBUILDER_ASSETS the same
 questions go to a real control plane.
 
 Usage: kubectl_dra_test.py FOLDER_OF_PROGRAMS
@@ -150,7 +150,7 @@ def bad_input(asker, folder):
     with open(os.path.join(folder, "broken.yaml"), "w", encoding="utf-8") as out:
         out.write("kind: Pod\n  - broken: [\n")
     with open(os.path.join(folder, "foreign.dra"), "wb") as out:
-        out.write(b"\x1f\x8bthis is no snapshot")
+        out.write(b"\x1f\x8bthis is not a snapshot")
     one_line("an unknown verb", "explian", status=2)
     one_line("an unknown pod", "explain", "pod/none", status=2)
     one_line("an unknown node", "who", "none", status=2)

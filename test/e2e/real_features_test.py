@@ -193,8 +193,8 @@ def gated(options):
         assert len(left) == options.gated, f"{len(left)} of {options.gated} pods are still gated"
         assert run.api.items(CLAIMS) == []
         assert all("bind" in note for of_pod in notes.values() for note in of_pod), notes
-        assert max(len(of_pod) for of_pod in notes.values()) == 1, "a pod was told twice"
-        print(f"gated: {len(left)} of {options.gated} pods stay gated, each was told once, no claim was made", flush=True)
+        assert max(len(of_pod) for of_pod in notes.values()) == 1, "a pod was notified twice"
+        print(f"gated: {len(left)} of {options.gated} pods stay gated, each was notified once, no claim was made", flush=True)
 
 
 def rule(name, effect, driver=DRIVER, **selector):
@@ -304,7 +304,7 @@ def conditions(options):
         assert held == count + 3, (held, count)
         run.delete([p["metadata"]["name"] for p in pods + stuck])
         run.wait(lambda: not run.api.items(CLAIMS), 120, "the claims to go")
-        print(f"conditions: {count} pods bound in {took:.1f} s, {len(failed)} of them after a device had failed; 3 wait and were told, with {asked} "
+        print(f"conditions: {count} pods bound in {took:.1f} s, {len(failed)} of them after a device had failed; 3 wait and were notified, with {asked} "
               f"requests in 30 s, {quiet} in all; {held} devices held, none leaked", flush=True)
 
 

@@ -143,7 +143,7 @@ def lives(options, mode):
             assert (OF_OTHERS in metadata["finalizers"]) == metadata["name"].startswith("raw"), metadata
             assert PARAMETERS.encode() in raw(run.api, "GET", f"{CLAIMS}/{metadata['name']}")[1], "the spec was changed"
         assert refusals(run) <= len(claims) + 1, f"{refusals(run)} refused patches for {len(claims)} claims"
-        # The end: the other client lets go, claims and pods are deleted.
+        # The end: the other client releases them, claims and pods are deleted.
         other.stopped.set()
         other.join(timeout=60)
         assert other.wrote > 0

@@ -340,11 +340,11 @@ def recreate(options):
         api.many([lambda c=c: api.create(CLAIMS, c) for c in claims])
         api.many([lambda p=p: api.create(sets, replica_set(p)) for p in pods])
         waiting = lambda: [p for p in api.items(PODS) if not p["spec"].get("nodeName")]  # noqa: E731
-        let_go = lambda: {p["metadata"]["name"] for p in waiting() if not p["spec"].get("schedulingGates")}  # noqa: E731
+        ungated = lambda: {p["metadata"]["name"] for p in waiting() if not p["spec"].get("schedulingGates")}  # noqa: E731
         wait(lambda: len(waiting()) == len(pods), 120, "the pods")
         before, since = set(), time.monotonic()
         while time.monotonic() - since < 10:
-            if (now := let_go()) != before:
+            if (now := ungated()) != before:
                 before, since = now, time.monotonic()
             time.sleep(0.5)
         worsen(api, random.Random(options.seed))
@@ -353,12 +353,12 @@ def recreate(options):
         events = "/apis/events.k8s.io/v1/namespaces/default/events"
         for turn in range(5):
             wait_until_still(api, 400, quiet=20)
-            pinned_now = let_go()
-            told = {e["regarding"]["name"] for e in api.items(events) if e["reason"] == "PinnedUnschedulable"}
+            pinned_now = ungated()
+            notified = {e["regarding"]["name"] for e in api.items(events) if e["reason"] == "PinnedUnschedulable"}
             counted = next(line.split()[1] for line in run.manager.metrics().splitlines() if line.startswith("dra_pinned_pods "))
-            print(f"recreate, turn {turn}: {len(before)} were let go at first, {len(pinned_now)} are pinned, {counted} counted, "
-                  f"{len(pinned_now - told)} not told", flush=True)
-            assert not pinned_now - told and float(counted) == len(pinned_now), (pinned_now - told, counted)
+            print(f"recreate, turn {turn}: {len(before)} were ungated at first, {len(pinned_now)} are pinned, {counted} counted, "
+                  f"{len(pinned_now - notified)} not notified", flush=True)
+            assert not pinned_now - notified and float(counted) == len(pinned_now), (pinned_now - notified, counted)
             if turn == 0:
                 assert pinned_now, "nobody is pinned: the test shows nothing"
             if not pinned_now:
@@ -370,7 +370,7 @@ def recreate(options):
                     condition["lastTransitionTime"] = ago
                 api.request("PATCH", f"{PODS}/{name}/status", {"status": {"conditions": conditions}}, MERGE)
             # Deleted, or left because those made in place of others do not run.
-            wait(lambda: all(n not in let_go() or "evicted later" in str([e["note"] for e in api.items(events) if e["regarding"]["name"] == n]) for n in pinned_now),
+            wait(lambda: all(n not in ungated() or "evicted later" in str([e["note"] for e in api.items(events) if e["regarding"]["name"] == n]) for n in pinned_now),
                  120, "the evictions")
         run.report("recreate", {p["metadata"]["name"]: p for p in api.items(PODS)}, time.monotonic() - begin)
         # kube-scheduler cannot place the remaining pods either.
@@ -577,7 +577,7 @@ def pinned(options):
                            for c in api.items(rest.RESOURCE + "/resourceclaims") if rest.devices_of(c)]
         nodes, names = [], []
         for _ in range(4):
-            wait(lambda: [p for p in api.items(PODS) if not p["spec"].get("schedulingGates") and p["metadata"]["name"] not in names], 60, "a pod that was let go")
+            wait(lambda: [p for p in api.items(PODS) if not p["spec"].get("schedulingGates") and p["metadata"]["name"] not in names], 60, "a pod that was ungated")
             name = next(p["metadata"]["name"] for p in api.items(PODS) if p["metadata"]["name"] not in names)
             names.append(name)
             wait(lambda: len(node_of()) == 1, 60, "devices of one pod")
@@ -603,19 +603,19 @@ def jobs(options):
         for name, more in (("patient", {"podReplacementPolicy": "Failed"}), ("counting", {})):
             api.create("/apis/batch/v1/namespaces/default/jobs", {"metadata": {"name": name}, "spec": {
                 "backoffLimit": 6, **more, "template": {"metadata": {"labels": {"app": name}}, "spec": spec}}})
-        let_go = lambda job: [p["metadata"]["name"] for p in api.items(PODS) if p["metadata"]["labels"]["app"] == job  # noqa: E731
+        ungated = lambda job: [p["metadata"]["name"] for p in api.items(PODS) if p["metadata"]["labels"]["app"] == job  # noqa: E731
                               and not p["spec"].get("schedulingGates") and not p["metadata"].get("deletionTimestamp")]
-        wait(lambda: let_go("patient") and let_go("counting"), 60, "a pod of each Job to be let go")
-        first, stays = let_go("patient")[0], let_go("counting")[0]
+        wait(lambda: ungated("patient") and ungated("counting"), 60, "a pod of each Job to be ungated")
+        first, stays = ungated("patient")[0], ungated("counting")[0]
         for name in (first, stays):
             unschedulable(api, name)
         wait(lambda: api.request("GET", f"{PODS}/{first}")[0] == 404, 90, "the pod of the Job that replaces failed pods alone to go")
-        wait(lambda: [n for n in let_go("patient") if n != first], 60, "the next pod of that Job")
+        wait(lambda: [n for n in ungated("patient") if n != first], 60, "the next pod of that Job")
         time.sleep(3)
         notes = [e["note"] for e in api.items("/apis/events.k8s.io/v1/namespaces/default/events") if e["reason"] == "PinnedUnschedulable" and e["regarding"]["name"] == stays]
         failed = {j["metadata"]["name"]: j["status"].get("failed", 0) for j in api.items("/apis/batch/v1/namespaces/default/jobs")}
-        print(f"jobs: {first} went and {let_go('patient')[0]} came, failures counted {failed}; {stays} stays: {notes[-1] if notes else None}", flush=True)
-        assert failed["patient"] <= 1 and failed["counting"] == 0 and let_go("counting") == [stays] and notes and "podReplacementPolicy" in notes[-1], (failed, notes)
+        print(f"jobs: {first} went and {ungated('patient')[0]} came, failures counted {failed}; {stays} stays: {notes[-1] if notes else None}", flush=True)
+        assert failed["patient"] <= 1 and failed["counting"] == 0 and ungated("counting") == [stays] and notes and "podReplacementPolicy" in notes[-1], (failed, notes)
 
 
 def others(options):
@@ -638,7 +638,7 @@ def others(options):
         counted = 'dra_bindings_refused_by_kubelet_total{reason="OutOfcpu"} 1'
         wait(lambda: counted in run.manager.metrics(), 30, "a refused binding to be counted")
         wait(lambda: any(e["reason"] == "BindingRefused" for e in api.items("/apis/events.k8s.io/v1/namespaces/default/events")), 30, "its event")
-        print("others: a nomination was respected, another taken back, a refused binding told and counted", flush=True)
+        print("others: a nomination was respected, another taken back, a refused binding reported and counted", flush=True)
 
 
 MODES = {"others": others, "pinned": pinned, "jobs": jobs, "bind": bind_mode, "gate": gate_mode, "recreate": recreate, "faults": faults, "permissions": permissions}

@@ -60,7 +60,7 @@ def manage(run, mode, claims, *arguments):
 
 
 def outage(options):
-    """A webhook on resourceclaims/status is down while pods come: each is told by event and condition, once, and bound soon after its end."""
+    """A webhook on resourceclaims/status is down while pods come: each is notified by event and condition, once, and bound soon after its end."""
     for mode, kind, reason in (("bind", "PodScheduled", "SchedulerError"), ("gate", "dra-controller-manager/Allocated", "RequestsFail")):
         with Run(options.programs) as run:
             api, wait = run.api, run.cluster.wait_for
@@ -83,12 +83,12 @@ def outage(options):
             assert all("down.example.com" in n and "ResourceClaim/status" in n and "at least every 8 s" in n for n in notes.values()), notes
             assert "before" not in notes, notes["before"]
             series = [e for e in api.items(EVENTS) if e["reason"] == "RequestsFail" and e["regarding"]["kind"] == "Pod" and e.get("series")]
-            assert not series, "told more than once"
+            assert not series, "notified more than once"
             api.request("DELETE", HOOKS + "/down")
             begin = time.monotonic()
             placed = lambda p: p["spec"].get("nodeName") if mode == "bind" else not p["spec"].get("schedulingGates")  # noqa: E731
             wait(lambda: all(placed(p) for p in api.items(PODS)), 60, "all pods after the outage")
-            print(f"outage, {mode}: {len(names)} pods told after {took:.1f} s, done {time.monotonic() - begin:.1f} s after its end", flush=True)
+            print(f"outage, {mode}: {len(names)} pods notified after {took:.1f} s, done {time.monotonic() - begin:.1f} s after its end", flush=True)
 
 
 def deleted(options):
@@ -114,7 +114,7 @@ def deleted(options):
             wanted = "restart kube-controller-manager, or apply" if name == "bare" else "delete the pod, its ReplicaSet/set makes it again"
             assert wanted in note and "(entry gpu)" in note, (name, note)
         assert took >= 9, took
-        print(f"deleted: both pods told after {took:.1f} s: {events_of(api, 'FailedAllocation')['bare']}", flush=True)
+        print(f"deleted: both pods notified after {took:.1f} s: {events_of(api, 'FailedAllocation')['bare']}", flush=True)
 
 
 def never(options):
@@ -130,7 +130,7 @@ def never(options):
         run.claim_controller()
         wait(lambda: api.get(f"{PODS}/bare")["spec"].get("nodeName"), 60, "the pod, once claims are made")
         assert took >= 29, took
-        print(f"never: told after {took:.1f} s, bound once the controller ran", flush=True)
+        print(f"never: notified after {took:.1f} s, bound once the controller ran", flush=True)
 
 
 def flags(options):
@@ -151,16 +151,16 @@ def evictions(options):
         manage(run, "gate", "own", "--recreate-pinned-pods=on")
         api.request("PATCH", CORE + "/namespaces/default", {"metadata": {"labels": {"dra-controller-manager/recreate-pinned-pods": "true"}}}, MERGE)
         api.create(SETS, replica_set("set", 9, {**pod("gate", "x")["spec"], "terminationGracePeriodSeconds": 0}))
-        let_go = lambda: {p["metadata"]["name"]: p for p in api.items(PODS)  # noqa: E731
+        ungated = lambda: {p["metadata"]["name"]: p for p in api.items(PODS)  # noqa: E731
                           if not p["spec"].get("schedulingGates") and not p["metadata"].get("deletionTimestamp")}
-        wait(lambda: len(let_go()) == 9, 60, "nine pods that were let go")
-        first = set(let_go())
+        wait(lambda: len(ungated()) == 9, 60, "nine pods that were ungated")
+        first = set(ungated())
         for name in first:
             unschedulable(api, name)
         here = lambda: {p["metadata"]["name"] for p in api.items(PODS)}  # noqa: E731
         for turn in range(3):
             wait(lambda t=turn: len(first - here()) == 3 * (t + 1), 60, f"the evictions of turn {turn}")
-            wait(lambda: len(let_go()) == 9, 60, "those made in their place")
+            wait(lambda: len(ungated()) == 9, 60, "those made in their place")
             time.sleep(20 if turn == 0 else 3)
             assert len(first - here()) == 3 * (turn + 1), "more than three at a time"
             if turn < 2:
@@ -168,7 +168,7 @@ def evictions(options):
                 wait(lambda s=stay: all("it is evicted later: 3 pods of ReplicaSet/set are evicted for this at a time" in events_of(api, "PinnedUnschedulable").get(n, "")
                                         for n in s), 30, "the reason on those that stay")
             for name in sorted(here() - first):
-                one = let_go()[name]
+                one = ungated()[name]
                 if one["spec"].get("nodeName"):
                     continue
                 terms = one["spec"]["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"]
@@ -241,7 +241,7 @@ def race(options):
         plain = {**gated, "containers": [{**gated["containers"][0], "resources": {"requests": gated["containers"][0]["resources"]["requests"]}}]}
         for field in ("schedulingGates", "resourceClaims"):
             plain.pop(field)
-        # Who is first is chance in a real race: here the ordinary pods are, on nodes for which gated ones were let go.
+        # Who is first is chance in a real race: here the ordinary pods are, on nodes for which gated ones were ungated.
         api.create("/apis/scheduling.k8s.io/v1/priorityclasses", {"metadata": {"name": "first"}, "value": 1000, "preemptionPolicy": "Never"})
         plain["priorityClassName"] = "first"
         manage(run, "gate", "own", "--recreate-pinned-pods=on")

@@ -162,8 +162,8 @@ def quota(t):
     t.eventually("three of five pods run within the quota", lambda: len(running(t, "small")) == 3)
     time.sleep(1)
     waiting = {p["metadata"]["name"] for p in t.box.get(t.kubectl, "pods -n small")["items"]} - set(running(t, "small"))
-    told = {e["involvedObject"]["name"] for e in t.box.get(t.kubectl, "events -n small").get("items", []) if "exceeded quota" in e.get("message", "")}
-    t.check("the others are told of the quota", len(waiting) == 2 and waiting <= told, (waiting, told))
+    notified = {e["involvedObject"]["name"] for e in t.box.get(t.kubectl, "events -n small").get("items", []) if "exceeded quota" in e.get("message", "")}
+    t.check("the others are notified of the quota", len(waiting) == 2 and waiting <= notified, (waiting, notified))
     t.check("and nothing is half made", settled(t) and len(holders(t)) == 3)
     t.sh("""kubectl patch quota q -n small -p '{"spec":{"hard":{"count/resourceclaims.resource.k8s.io":"5"}}}'""")
     t.eventually("a larger quota lets all run", lambda: len(running(t, "small")) == 5, 90)

@@ -48,11 +48,11 @@ class Asker:
         except subprocess.TimeoutExpired:
             return check(what, False, f"no answer in {seconds} s")
         # An error in an expression is the answer: with its position, on standard output.
-        told = [line for line in answer.stderr.splitlines() if line.strip()] or answer.stdout.splitlines()[:1]
+        lines = [line for line in answer.stderr.splitlines() if line.strip()] or answer.stdout.splitlines()[:1]
         shown = f"{' '.join(words)}: status {answer.returncode}: {answer.stderr[:600]!r}"
         check(what + ": status", answer.returncode in statuses, shown)
         if answer.returncode in (2, 3):
-            check(what + ": one line", len(told) == 1 and len(told[0]) < 1000, shown)
+            check(what + ": one line", len(lines) == 1 and len(lines[0]) < 1000, shown)
             check(what + ": says why", says is None or says in answer.stderr, shown)
         return None
 
@@ -114,7 +114,7 @@ def files(asker):
                "a version that is a text": gzip.compress(header(version="1") + b"\n"), "no time": gzip.compress(header(taken="noon") + b"\n")}
     for what, raw in foreign.items():
         asker.ask(what, ["top", "--from", asker.file(raw)], (2,))
-    asker.ask("bytes that are no UTF-8", ["top", "--from", asker.file(gzip.compress(header() + b'\npods\t{"items":[{"metadata":{"name":"\xff\xfe"}}]}\n'))], (0, 2))
+    asker.ask("bytes that are not UTF-8", ["top", "--from", asker.file(gzip.compress(header() + b'\npods\t{"items":[{"metadata":{"name":"\xff\xfe"}}]}\n'))], (0, 2))
     asker.ask("no such file", ["top", "--from", os.path.join(asker.folder, "absent.dra")], (2, 3), "absent.dra")
     asker.ask("a folder", ["top", "--from", asker.folder], (2, 3))
     asker.ask("an endless file", ["top", "--from", "/dev/zero"], (2, 3))
@@ -236,7 +236,7 @@ def manifests(asker, rounds=150):
     each("a NUL in the middle", MANIFEST.encode()[:60] + b"\x00" + MANIFEST.encode()[60:], (2,))
     each("a NUL that is written", b'apiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata: {name: "a\\0b"}\nspec: {devices: {requests: []}}\n')
     each("UTF-16", MANIFEST.encode("utf-16"), (0, 1, 2))
-    each("bytes that are no UTF-8", MANIFEST.encode().replace(b"name: gpu", b"name: \xff\xfe"), (2,))
+    each("bytes that are not UTF-8", MANIFEST.encode().replace(b"name: gpu", b"name: \xff\xfe"), (2,))
     each("100 MB", b"# comment\n" * 10_000_000, (2,), "larger than")
     each("a line of 8 MB", b"kind: " + b"x" * 8_000_000 + b"\n")
     each("deep brackets", b"[" * 1_000_000, (2,))

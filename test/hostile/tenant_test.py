@@ -162,7 +162,7 @@ class TenantTest(under_attack.UnderAttack):
         for i in range(count):
             self.make(CLAIMS, claim(f"{name}-{'c' * 200}-{i}"[:240], [exactly("r", count=1)]))
         self.many_pods("entries", one)
-        self.expect_event(name, "KiB are looked at")
+        self.expect_event(name, "KiB are checked")
         if self.api.get(PODS.format("tenant") + "/" + name)["spec"].get("nodeName"):
             self.wrong.append(f"{name} was bound, although not all of its claims are known")
 

@@ -83,7 +83,7 @@ class WritersTest(under_attack.UnderAttack):
                                                     "nodeSelector": {"nodeSelectorTerms": terms}}})
             self.make(PODS, pod(name, [name]))
         self.api.many([lambda i=i: one(i) for i in range(self.count(200, 40))], threads=4)
-        self.expect_event("selected-0", "KiB, and at most 64 KiB are looked at")
+        self.expect_event("selected-0", "KiB, and at most 64 KiB are checked")
 
     def large_device_status(self):
         """What a driver says about the devices of a claim: the most that the API takes, and again with every change."""

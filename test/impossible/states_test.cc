@@ -91,12 +91,12 @@ class World {
   }
   // Pods that only our gate holds back and that have no event.
   std::string left_in_the_dark() {
-    std::set<std::string> told;
+    std::set<std::string> notified;
     for (const char* table : {"/events", "events.k8s.io/events"})
       for (const auto& [key, object] : cluster_.embedded().server().store().objects(table)) {
         const Json event = *object->document();
         const char* field = event.contains("regarding") ? "regarding" : "involvedObject";
-        told.insert(event[field].value("namespace", "") + "/" + event[field].value("name", ""));
+        notified.insert(event[field].value("namespace", "") + "/" + event[field].value("name", ""));
       }
     std::string silent;
     for (const auto& [key, object] : cluster_.embedded().server().store().objects("/pods")) {
@@ -106,7 +106,7 @@ class World {
       const bool held = gates.size() == 1 && gates[0]["name"] == integration::kGate &&
                         !pod["metadata"].contains("deletionTimestamp") && !pod["spec"].contains("nodeName") &&
                         phase != "Succeeded" && phase != "Failed";
-      if (!held || told.contains(key)) continue;
+      if (!held || notified.contains(key)) continue;
       silent += key + ": " + pod["spec"].value("resourceClaims", Json()).dump() + " " +
                 pod["status"].value("resourceClaimStatuses", Json()).dump() + "\n";
       const std::string ns = key.substr(0, key.find('/') + 1);

@@ -258,7 +258,7 @@ void ArbitrationModel::lift_gate(const api::Pod& pod) {
     const auto claim = claims_.objects.find(key);
     if (claim == claims_.objects.end() || !claim->second->status.allocation ||
         !reconcile::is_reserved_for(*claim->second, pod.metadata.uid)) {
-      violations_.push_back("pod " + pod.metadata.key() + " was let go without its claim " + key);
+      violations_.push_back("pod " + pod.metadata.key() + " was launched without its claim " + key);
       continue;
     }
     use(pod, *claim->second);
@@ -284,7 +284,7 @@ void ArbitrationModel::stop_using(const api::ResourceClaim& claim, const std::st
 // A writer removes the allocation.
 void ArbitrationModel::freed(const api::ResourceClaim& claim) {
   for (const std::string& pod : ungated_with_[claim.metadata.uid])
-    violations_.push_back("claim " + claim.metadata.key() + " was taken from " + pod + ", which was let go with it");
+    violations_.push_back("claim " + claim.metadata.key() + " was taken from " + pod + ", which was launched with it");
   ungated_with_.erase(claim.metadata.uid);
 }
 
@@ -416,7 +416,7 @@ void ArbitrationModel::check_group(const api::Pod& pod) {
   const auto marked =
       std::count_if(members.begin(), members.end(), [&](const std::string& key) { return marked_once_.contains(key); });
   if (static_cast<size_t>(marked) < members.size())
-    violations_.push_back("group " + owner->name + " was partly let go: " + std::to_string(marked) + " of " +
+    violations_.push_back("group " + owner->name + " was partly launched: " + std::to_string(marked) + " of " +
                           std::to_string(members.size()) + " members were marked when " + pod.metadata.key() + " went");
 }
 
@@ -727,7 +727,7 @@ std::vector<std::string> ArbitrationModel::settle() {
       if (is_to_bind(*pod) && claim != claims_.objects.end() && !claim->second->status.allocation) continue;
       if (claim != claims_.objects.end() && !claim->second->metadata.deleting() &&
           !reconcile::is_reserved_for(*claim->second, pod->metadata.uid))
-        findings.push_back("pod " + key + " was let go and lacks its reservation of claim " + name);
+        findings.push_back("pod " + key + " was launched and lacks its reservation of claim " + name);
     }
   }
   for (const auto& [key, claim] : claims_.objects) {

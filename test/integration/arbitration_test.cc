@@ -37,7 +37,7 @@ TEST(Arbitration, NoDeviceIsUsedTwiceAndNoPodThatFitsWaitsForEver) {
   ASSERT_NO_FATAL_FAILURE(walk(model, steps));
   const ArbitrationStats& s = model.stats();
   std::printf(
-      "%llu steps: %llu allocations, %llu proofs, %llu withdrawals, %llu pods let go, %llu lost races, %llu lost "
+      "%llu steps: %llu allocations, %llu proofs, %llu withdrawals, %llu pods launched, %llu lost races, %llu lost "
       "answers, %llu crashes, %llu relists, %llu proven claims left, %llu reservations taken back by kube-scheduler, "
       "%llu "
       "pods added to the users of a claim, %llu taken off, %llu shared claims deleted\n",
@@ -67,7 +67,7 @@ TEST(Arbitration, NoGroupIsPartlyLetGoAndNoneThatFitsWaitsForEver) {
   ArbitrationModel model(options);
   ASSERT_NO_FATAL_FAILURE(walk(model, steps));
   const ArbitrationStats& s = model.stats();
-  std::printf("%llu groups, %llu of them let go; %llu withdrawals, %llu proven claims left, %llu crashes\n",
+  std::printf("%llu groups, %llu of them launched; %llu withdrawals, %llu proven claims left, %llu crashes\n",
               static_cast<unsigned long long>(s.groups), static_cast<unsigned long long>(s.groups_launched),
               static_cast<unsigned long long>(s.withdrawals), static_cast<unsigned long long>(s.left),
               static_cast<unsigned long long>(s.crashes));
@@ -136,7 +136,7 @@ TEST(Arbitration, AForgerOfMarksGainsNoDevice) {
     }
     const ArbitrationStats& s = model.stats();
     std::printf(
-        "seed %llu: %llu forgeries, %llu of them true marks before the proof; %llu pods let go, %zu of the "
+        "seed %llu: %llu forgeries, %llu of them true marks before the proof; %llu pods launched, %zu of the "
         "tenant's without a claim\n",
         static_cast<unsigned long long>(options.seed), static_cast<unsigned long long>(s.forged),
         static_cast<unsigned long long>(s.forged_early), static_cast<unsigned long long>(s.released), own_loss);
@@ -242,7 +242,7 @@ TEST(Arbitration, WithoutTheListOfUsersTheCounterExampleIsFound) {
 // ---- what P4 and P8 need for pods to be bound
 
 // A pod is bound with devices that another writer freed meanwhile.
-constexpr const char* kBoundWithout = "was let go without its claim";
+constexpr const char* kBoundWithout = "was launched without its claim";
 // Devices are taken from a pod that somebody else bound.
 constexpr const char* kTaken = "was taken from";
 

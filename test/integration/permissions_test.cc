@@ -362,9 +362,9 @@ TEST(Permissions, RevokedAndGrantedAgainAreEventsOnTheLease) {
   world.cluster().pass(20s);
   ASSERT_EQ(events("RequestsFail").size(), 1u) << "one for the cause, not for each request";
   EXPECT_NE(events("RequestsFail")[0].find("patch Pod"), std::string::npos) << events("RequestsFail")[0];
-  const std::vector<std::string> told = events("RequestsFail", "Pod/later");
-  ASSERT_EQ(told.size(), 1u) << "the pod's users are told, once";
-  EXPECT_NE(told[0].find("has not done \"patch Pod\" for 15 s"), std::string::npos) << told[0];
+  const std::vector<std::string> notified = events("RequestsFail", "Pod/later");
+  ASSERT_EQ(notified.size(), 1u) << "the pod's users are notified, once";
+  EXPECT_NE(notified[0].find("has not done \"patch Pod\" for 15 s"), std::string::npos) << notified[0];
   EXPECT_EQ(events("RequestsSucceed"), std::vector<std::string>{});
   EXPECT_FALSE(world.bound("later"));
   world.install_roles();
@@ -386,13 +386,13 @@ TEST(Permissions, NamespacesAreMissingToThoseWhoSelectThem) {
        {"namespaceSelector", {{"matchLabels", {{"team", "x"}}}}}}};
   world.cluster().api().create(choosy);
   EXPECT_TRUE(world.cluster().eventually([&] { return world.bound("templated") && world.bound("handmade"); }, 30s));
-  const auto told = [&] {
+  const auto notified = [&] {
     for (const Json& event : world.cluster().api().list("Event"))
       if (event.dump().find("bind the ClusterRole dra-controller-manager:allocation-namespaces") != std::string::npos)
         return true;
     return false;
   };
-  EXPECT_TRUE(world.cluster().eventually(told, 30s));
+  EXPECT_TRUE(world.cluster().eventually(notified, 30s));
   EXPECT_FALSE(world.bound("choosy"));
   world.install_roles();
   EXPECT_TRUE(world.cluster().eventually([&] { return world.bound("choosy"); }, 180s));

@@ -103,7 +103,7 @@ TEST_F(Ungated, AReservationThatKubeSchedulerTookBackIsRestored) {
     ASSERT_TRUE(within(1s, [&] { return consumers("c") == Names{"p"} && consumers("shared").size() == 2; }));
   }
   pass(5s);
-  EXPECT_EQ(consumers("shared").size(), 2u) << "a pod that was not let go by us is kube-scheduler's to reserve for";
+  EXPECT_EQ(consumers("shared").size(), 2u) << "a pod that was not launched by us is kube-scheduler's to reserve for";
 }
 
 // A claim deleted while its pod is still gated: neither waits for the other.

@@ -84,7 +84,7 @@ TEST_F(Situation, MissingTemplate) {
   EXPECT_TRUE(soon([&] { return reasons().contains("FailedResourceClaimCreation"); }));
   const auto before = manager().guard().seen();
   pass(5min);
-  EXPECT_EQ(manager().guard().seen(), before) << "told once, and waited for without a timer";
+  EXPECT_EQ(manager().guard().seen(), before) << "reported once, and waited for without a timer";
   api().create(claim_template("later"));
   EXPECT_TRUE(soon([&] { return !generated("p").empty(); }));
 }

@@ -34,7 +34,7 @@ class Waiting : public ::testing::Test {
     cluster->start("m1", process);
   }
   // Pods with PodScheduled=False, reason Unschedulable.
-  size_t told() {
+  size_t notified() {
     size_t count = 0;
     for (const Json& one : cluster->api().list("Pod"))
       for (const Json& condition : one.value("/status/conditions"_json_pointer, Json::array()))
@@ -168,10 +168,10 @@ TEST_F(Waiting, WhereWeBindPodsThatFitNowhereSaySoWithinASecond) {
         member_of_job(with_cpu("1000", pod("n" + std::to_string(i), {}, ours)), "large" + std::to_string(i / 10), 10));
   // Of three groups of ten one fits: there are 16 devices.
   cluster->pass(1s);
-  EXPECT_GE(told(), 100u);
-  EXPECT_LE(told(), 60u + 10 + 20 + 30);
+  EXPECT_GE(notified(), 100u);
+  EXPECT_LE(notified(), 60u + 10 + 20 + 30);
   cluster->pass(5s);
-  EXPECT_EQ(told(), 60u + 10 + 20 + 30);
+  EXPECT_EQ(notified(), 60u + 10 + 20 + 30);
   EXPECT_EQ(cluster->watchdog().bound_pods(), 10u);
 }
 
@@ -187,18 +187,19 @@ TEST_F(Waiting, WhereWeBindACrowdThatFitsNowhereIsToldAtThePaceOfItsNamespaces) 
       cluster->api().create({{"apiVersion", "v1"},
                              {"kind", "Namespace"},
                              {"metadata", {{"name", "team" + std::to_string(namespaces) + std::to_string(team)}}}});
-    const size_t before = told();
+    const size_t before = notified();
     for (size_t i = 0; i < count; ++i) {
       Json one = with_cpu("1000", pod("p" + std::to_string(namespaces) + "-" + std::to_string(i), {}, ours));
       one["metadata"]["namespace"] = "team" + std::to_string(namespaces) + std::to_string(i * namespaces / count);
       cluster->api().create(one);
     }
-    // The burst of a hundred, then the pace: 5,000 pods of ten namespaces are told within 120 s, of one within 510 s.
+    // The burst of a hundred, then the pace: 5,000 pods of ten namespaces are notified within 120 s, of one within 510
+    // s.
     const auto seconds = std::chrono::seconds((count - 100) / (namespaces == 1 ? 10 : 50));
     cluster->pass(seconds / 2);
-    EXPECT_LT(told() - before, count) << namespaces;
+    EXPECT_LT(notified() - before, count) << namespaces;
     cluster->pass(seconds - seconds / 2 + 20s);
-    EXPECT_EQ(told() - before, count) << namespaces;
+    EXPECT_EQ(notified() - before, count) << namespaces;
     cluster->pass(60s);  // the tokens of the next round
   }
 }

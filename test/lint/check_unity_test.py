@@ -13,7 +13,7 @@ def unnamed(text, space="dra"):
 
 class CheckUnity(unittest.TestCase):
     def clashes(self, **files):
-        """The number that check-unity prints for these files; "__" in a name stands for "/"."""
+        """The number that check-unity prints for these files; "__" in a name means "/"."""
         with small_tree({name.replace("__", "/") + ".cc": text for name, text in files.items()}) as root:
             status, text = run(ROOT / "scripts/check-unity", cwd=root)
         count = int(re.search(r"^check-unity: (\d+) clashes", text, re.MULTILINE).group(1))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""scripts/real refuses what is no control plane, and its table says what ctest did."""
+"""scripts/real refuses what is not a control plane, and its table says what ctest did."""
 import os
 import pathlib
 import shutil
@@ -9,7 +9,7 @@ import unittest
 
 SCRIPTS = pathlib.Path(__file__).resolve().parent.parent.parent / "scripts"
 PROGRAMS = ("etcd", "kube-apiserver", "kube-scheduler", "kube-controller-manager")
-# Stands in for ctest: writes the results that it is told by a variable.
+# Replaces ctest: writes the results that a variable lists.
 CTEST = """#!/usr/bin/env python3
 import os, pathlib, sys
 out = pathlib.Path(sys.argv[sys.argv.index("--output-junit") + 1])

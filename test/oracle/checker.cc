@@ -102,7 +102,7 @@ class Checker {
       const bool dash = i == 8 || i == 13 || i == 18 || i == 23;
       uuid = dash ? share_id[i] == '-' : std::string_view("0123456789abcdef").find(share_id[i]) != std::string::npos;
     }
-    if (!uuid) return "shareID " + share_id + " is no lower-case UUID";
+    if (!uuid) return "shareID " + share_id + " is not a lower-case UUID";
     if (world_.allocated_shares.count({device.name, share_id}) || !share_ids_.insert(share_id).second)
       return "shareID " + share_id + " is not new";
     return "";

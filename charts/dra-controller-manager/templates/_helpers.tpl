@@ -134,7 +134,7 @@ namespaceObject.metadata.?labels[?'dra-controller-manager/allocate'].orValue('')
 {{- end }}
 {{- $policies := .Capabilities.APIVersions.Has "admissionregistration.k8s.io/v1/ValidatingAdmissionPolicy" }}
 {{- if and (ne $v.optIn.mode "off") (eq $v.scheduling.mode "observe") }}
-{{- fail "optIn.mode is set, but scheduling.mode is observe: pods would be gated and never let go; choose optIn.mode=off, or scheduling.mode gate or bind" }}
+{{- fail "optIn.mode is set, but scheduling.mode is observe: pods would be gated and never ungated; choose optIn.mode=off, or scheduling.mode gate or bind" }}
 {{- end }}
 {{- if and (ne $v.optIn.mode "off") (not $policies) }}
 {{- fail "optIn.mode needs admission policies (admissionregistration.k8s.io/v1, Kubernetes 1.30), which this server does not have: choose optIn.mode=off and put the gate into the pods' templates" }}

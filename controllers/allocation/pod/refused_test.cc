@@ -25,7 +25,7 @@ class Refused : public AllocationTest {
     const AllocationReconciler reconciler(options, inventory, allocator, nodes);
     reconcile::EnqueueRequests enqueued;
     reconciler.on_pod(view, before, &now, enqueued);
-    return enqueued.keys.empty() ? "not looked at" : pass();
+    return enqueued.keys.empty() ? "not checked" : pass();
   }
   std::string counted() const {
     for (const reconcile::Effect& effect : last.effects)
@@ -57,16 +57,16 @@ TEST_F(Refused, OthersAreNot) {
   api::Pod before = pod;
   before.phase = "Pending";
   before.refusal.reset();
-  EXPECT_EQ(after(nullptr, pod), "not looked at") << "it failed while nobody counted";
-  EXPECT_EQ(after(&pod, pod), "not looked at");
+  EXPECT_EQ(after(nullptr, pod), "not checked") << "it failed while nobody counted";
+  EXPECT_EQ(after(&pod, pod), "not checked");
   api::Pod other = pod;
   other.scheduler_name = "default-scheduler";
-  EXPECT_EQ(after(&before, other), "not looked at");
+  EXPECT_EQ(after(&before, other), "not checked");
   other = pod;
   other.refusal.reset();  // it ran, and failed
-  EXPECT_EQ(after(&before, other), "not looked at");
+  EXPECT_EQ(after(&before, other), "not checked");
   options.mode = Mode::kGate;
-  EXPECT_EQ(after(&before, pod), "not looked at");
+  EXPECT_EQ(after(&before, pod), "not checked");
 }
 
 TEST_F(Refused, LabelsAreAClosedSet) {

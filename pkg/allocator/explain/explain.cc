@@ -232,14 +232,14 @@ class Explainer {
           for (uint64_t bits = mask[w]; bits != 0 && !count.holders_sampled; bits &= bits - 1)
             holders.add(&count, count.cause, *device_index_.pool(id),
                         static_cast<uint32_t>(64 * w) + std::countr_zero(bits));
-        if (held) last_looked_at_ = id;
+        if (held) last_examined_ = id;
       }
     }
     holders.finish();
     for (const CauseCount& count : counts)
       if (count.cause == Cause::kInUse && !device_counts.in_use && all_counted) {
         device_counts.in_use = DeviceCounts::HolderSample{inventory::kNone, {}};
-        device_counts.in_use->last = count.holders_sampled ? last_looked_at_ : inventory::kNone;
+        device_counts.in_use->last = count.holders_sampled ? last_examined_ : inventory::kNone;
         device_counts.in_use->count.holders = count.holders;
         device_counts.in_use->count.more_holders = count.more_holders;
         device_counts.in_use->count.holders_sampled = count.holders_sampled;
@@ -472,7 +472,7 @@ class Explainer {
 
   // Charges every eighth device: otherwise cheap selectors would never advance the meter.
   bool out_of_time() {
-    if (++looked_at_ % 8 == 0) meter_.charge(1);
+    if (++examined_ % 8 == 0) meter_.charge(1);
     return meter_.stopped();
   }
 
@@ -553,9 +553,9 @@ class Explainer {
   DeviceCountsByFilter& counts_by_filter_;
   DeviceJudge judge_;
   static constexpr uint32_t kMostJudgedLate = 8;
-  uint64_t looked_at_ = 0;
+  uint64_t examined_ = 0;
   uint32_t judged_late_ = 0;    // after the time was up
-  PoolId last_looked_at_ = 0;   // for holders
+  PoolId last_examined_ = 0;    // for holders
   std::vector<bool> passes_;    // by node; see passes()
   std::vector<uint32_t> able_;  // by node: this many leading requests have enough devices there
   std::vector<PoolInScope> pools_;

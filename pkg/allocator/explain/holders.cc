@@ -26,9 +26,9 @@ void HolderCounts::add(CauseCount* count, Cause cause, const inventory::Pool& po
 void HolderCounts::add_holders(CauseCount* count, const inventory::Pool& pool, uint32_t device) {
   const auto held = pool.holders.find(pool.device_name(device));
   if (held == pool.holders.end()) return;
-  const size_t looked_at = std::min(held->second.size(), kMostOfDevice);
-  for (size_t i = 0; i < looked_at; ++i) held_.push_back({count, held->second[i].claim});
-  count->holders_sampled = count->holders_sampled || looked_at < held->second.size();
+  const size_t examined = std::min(held->second.size(), kMostOfDevice);
+  for (size_t i = 0; i < examined; ++i) held_.push_back({count, held->second[i].claim});
+  count->holders_sampled = count->holders_sampled || examined < held->second.size();
 }
 
 void HolderCounts::finish() {

@@ -80,13 +80,13 @@ std::optional<std::string> most_like(const std::string& wanted, const std::set<s
 // The attributes of all devices, as "domain/name".
 std::set<std::string> attributes_of_devices(const inventory::DeviceIndex& device_index) {
   std::set<std::string> names;
-  size_t looked_at = 0;
+  size_t examined = 0;
   std::set<inventory::StrId> keys;
-  for (inventory::PoolId id = 0; id < device_index.pool_slots() && looked_at < kMostDevices; ++id) {
+  for (inventory::PoolId id = 0; id < device_index.pool_slots() && examined < kMostDevices; ++id) {
     const inventory::Pool* pool = device_index.pool(id);
     if (pool == nullptr) continue;
     for (const inventory::SliceTable* slice : pool->live()) {
-      looked_at += slice->size();
+      examined += slice->size();
       for (const inventory::ColumnMark& mark : slice->marks) keys.insert(mark.key);
     }
   }

@@ -151,7 +151,7 @@ class BestFit {
   // Prices the node of this position in the order; false: the slice ended first.
   bool stand(size_t position, NodeId node, Prices& prices, Standing& standing);
   std::vector<Standing>& standings_for(Prices& prices);
-  // The best node of the order for a plain request; the slice may end before all of them were looked at.
+  // The best node of the order for a plain request; the slice may end before all of them were examined.
   NodeId best_node(Prices& prices);
   uint32_t number_of(const strategy::Cost& cost);
   void forget_costs();

@@ -91,7 +91,7 @@ NodeSearch::Within NodeSearch::within_bounds(NodeId node) {
   for (const Bound& bound : bounds_) {
     bool possible = false;
     for (const Need& need : bound.any_of) {
-      if (++needs_looked_at_ % kNeedsPerStep == 0) meter_.charge(1);
+      if (++needs_checked_ % kNeedsPerStep == 0) meter_.charge(1);
       NodeCounts::Count most;
       if (!index_.bound(*need.counts, node, most)) return Within::kSliceEnded;
       possible = most.candidates >= need.devices || (bound.sum && most.shareable > 0);

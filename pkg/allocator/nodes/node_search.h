@@ -73,7 +73,7 @@ class NodeSearch {
   Meter& meter_;
   Random& random_;
   std::vector<Bound> bounds_;
-  uint64_t needs_looked_at_ = 0;
+  uint64_t needs_checked_ = 0;
 
   // state of one call
   const Plan* plan_ = nullptr;

@@ -71,8 +71,9 @@ Search::End Search::run(const Plan& plan, inventory::NodeId node, const Terms& t
   if (begin(plan, node, terms)) {
     end = find(terms);
     // Laying out a node costs time for each filter and column, too.
-    const size_t looked_at = matrix_.words() * plan.filters.size() / 8 + plan.filters.size() / 4 + plan.columns.size();
-    meter_.charge(1 + looked_at + steps_ - metered_);
+    const size_t layout_steps =
+        matrix_.words() * plan.filters.size() / 8 + plan.filters.size() / 4 + plan.columns.size();
+    meter_.charge(1 + layout_steps + steps_ - metered_);
   } else {
     slice_ended_ = true;
   }

@@ -197,7 +197,7 @@ TEST(Decode, OfAPodWithLongListsLittleIsKept) {
       EXPECT_LE(pod.scheduling_gates.capacity(), 2u);
       for (const Container& container : pod.containers) EXPECT_LE(container.requests.size(), kMaxResourceNames);
       ASSERT_FALSE(check_bounds(pod));
-      EXPECT_THAT(check_bounds(pod).error().message(), HasSubstr("at most 64 KiB are looked at"));
+      EXPECT_THAT(check_bounds(pod).error().message(), HasSubstr("at most 64 KiB are checked"));
     }
   }
   EXPECT_EQ(

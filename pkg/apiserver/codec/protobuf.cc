@@ -218,13 +218,13 @@ StatusOr<Json> decode_protobuf_body(std::string_view body, const BodyKind& expec
       raw = envelope.bytes();
     }
   }
-  if (!envelope.ok()) return refused("the envelope is no protobuf message");
+  if (!envelope.ok()) return refused("the envelope is not a protobuf message");
   Json out = Json::object();
   const bool same = kind.empty() || (kind == expected.kind && (api_version.empty() || expected.gv.version.empty() ||
                                                                api_version == expected.gv.text()));
   if (same && expected.schema == nullptr) return refused("protobuf is not served for this kind, send JSON");
   if (same && !MessageDecoder().message(*expected.schema, raw, out, 0))
-    return refused("the object is no protobuf message");
+    return refused("the object is not a protobuf message");
   out["apiVersion"] = api_version.empty() ? expected.gv.text() : api_version;
   out["kind"] = kind.empty() ? expected.kind : kind;
   return out;

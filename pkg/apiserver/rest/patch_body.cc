@@ -37,11 +37,11 @@ std::string wrong_operations(const Json& document) {
 void warn_of_unknown_members(const Json& operations, Call& call) {
   if (!call.query.get("fieldValidation").empty() && call.query.get("fieldValidation") != "Warn") return;
   constexpr size_t kMost = 20;
-  for (size_t i = 0, told = 0; i < operations.size(); ++i) {
+  for (size_t i = 0, warned = 0; i < operations.size(); ++i) {
     if (!operations[i].is_object()) continue;
     for (const auto& [key, value] : operations[i].items()) {
       if (key == "op" || key == "path" || key == "from" || key == "value") continue;
-      if (++told > kMost) return;
+      if (++warned > kMost) return;
       call.warnings.push_back("json patch unknown field " + quote("[" + std::to_string(i) + "]." + key));
     }
   }
@@ -75,7 +75,8 @@ StatusOr<Patch> Patch::parse(Call& call) {
     auto parsed = yaml::parse(out.text_, options);
     if (!parsed) return fail_status(bad_request("error decoding YAML: " + parsed.error().message()));
     document = std::move(*parsed);
-    if (!document.is_object()) return fail_status(bad_request("error decoding YAML: the configuration is no object"));
+    if (!document.is_object())
+      return fail_status(bad_request("error decoding YAML: the configuration is not an object"));
     out.body_ = std::make_shared<const Json>(std::move(document));
     return out;
   }
@@ -128,7 +129,7 @@ StatusOr<Json> Patch::run(const Env& env, Call& call, const Json* current) const
     if (!result) return result;
     patched = std::move(*result);
   }
-  if (!patched.is_object()) return fail_status(bad_request("the patched object is no JSON object"));
+  if (!patched.is_object()) return fail_status(bad_request("the patched object is not a JSON object"));
   const Json before_decoding = type_ == Type::kStrategic ? Json() : patched;
   const auto rendered = [&] {  // for people, and as long as the object
     return quote(type_ == Type::kStrategic ? go_value_text(*body_) : compact_text(before_decoding));
@@ -187,7 +188,7 @@ StatusOr<void> Patch::name_type(const Call& call, const Json& patched, BodyKind&
 StatusOr<Json> Patch::run_typed(Call& call, const BodyKind& type, Json document) const {
   auto patched = run_plain(std::move(document));
   if (!patched) return patched;
-  if (!patched->is_object()) return fail_status(bad_request("the patched object is no JSON object"));
+  if (!patched->is_object()) return fail_status(bad_request("the patched object is not a JSON object"));
   const std::string rendered = quote(compact_text(*patched));
   auto decoded = decode_document(call, type, *patched, duplicates_, text_);
   if (decoded) return patched;

@@ -105,7 +105,7 @@ class Checker {
     }
   }
 
-  // The names a text may stand for in the container: a.b.x, a.x, x.
+  // The names a text may mean in the container: a.b.x, a.x, x.
   template <typename Try>
   bool resolve(std::string_view name, Try attempt) {
     if (!name.empty() && name[0] == '.') return attempt(name.substr(1));

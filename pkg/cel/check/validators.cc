@@ -16,7 +16,7 @@ class Validators {
 
   void run(Expr* root) {
     std::vector<Expr*> todo{root};
-    // Children of format() calls are marked before they are looked at.
+    // Children of format() calls are marked before they are visited.
     while (!todo.empty()) {
       Expr* e = todo.back();
       todo.pop_back();

@@ -230,7 +230,7 @@ class Parser {
     } else if (field.token != Token::kIdent) {
       issues_.add(CompileCategory::kSyntax, offset(field),
                   "Syntax error: no viable alternative at input '." + std::string(text(field)) + "'");
-      // A word that cannot be a field name is skipped, so that a surrounding has() is still looked at.
+      // A word that cannot be a field name is skipped, so that a surrounding has() is still checked.
       if (field.token == Token::kIn || field.token == Token::kTrue || field.token == Token::kFalse ||
           field.token == Token::kNull) {
         take();

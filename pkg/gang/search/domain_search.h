@@ -136,7 +136,7 @@ class DomainSearch {
   End replay();
   bool place_again(SearchMemory::Step step, bool check);
   void hand_over(SearchMemory::Step& step, uint32_t member) const;
-  // Nothing has changed that concerns the step, as far as can be told at a glance.
+  // Nothing has changed that concerns the step, as far as is known without a search.
   bool is_untouched(const SearchMemory::Step& step) const;
   void begin_stage(SearchMemory::Stage stage);
   void undo(size_t steps);

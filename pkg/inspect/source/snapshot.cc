@@ -93,7 +93,7 @@ class Unpacker {
     if (status == Z_BUF_ERROR || status == Z_OK)
       return fail(Code::kInvalidArgument, "it is cut off: the compressed data ends early");
     return fail(Code::kInvalidArgument,
-                total_ == 0 ? "it is no snapshot: not compressed by gzip; make one with: kubectl dra snapshot FILE"
+                total_ == 0 ? "it is not a snapshot: not compressed by gzip; make one with: kubectl dra snapshot FILE"
                             : "its compressed data is damaged");
   }
 
@@ -153,7 +153,8 @@ std::string header_line(const Objects& objects, bool redacted, const Redactor& r
 Result<Objects> read_header(std::string_view line, const std::string& name) {
   const json header = json::parse(line, nullptr, false);
   if (!header.is_object() || text_of(header, "format") != kFormat)
-    return fail(Code::kInvalidArgument, "it is no snapshot of kubectl-dra; make one with: kubectl dra snapshot FILE");
+    return fail(Code::kInvalidArgument,
+                "it is not a snapshot of kubectl-dra; make one with: kubectl dra snapshot FILE");
   const auto version = header.find("version");
   if (version == header.end() || !version->is_number_integer() || *version != kSnapshotVersion)
     return fail(Code::kUnsupported, "its version is " +
@@ -161,7 +162,7 @@ Result<Objects> read_header(std::string_view line, const std::string& name) {
                                         ", this program reads version " + std::to_string(kSnapshotVersion));
   Objects objects;
   if (!parse_rfc3339(text_of(header, "taken"), objects.taken))
-    return fail(Code::kInvalidArgument, "\"taken\" of its header is no time");
+    return fail(Code::kInvalidArgument, "\"taken\" of its header is not a time");
   objects.origin = name;
   objects.server_version = text_of(header, "serverVersion");
   const auto flag = [&](const char* key) {

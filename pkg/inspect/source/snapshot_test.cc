@@ -107,7 +107,7 @@ TEST(Snapshot, LeavesOutWhatNoDecisionReads) {
 
 TEST(Snapshot, KeepsOfVolumesWhatDecides) {
   const std::string bytes = snapshot_bytes(false);
-  EXPECT_EQ(unpack(bytes).find("hush"), std::string::npos) << "secrets and what drivers are told";
+  EXPECT_EQ(unpack(bytes).find("hush"), std::string::npos) << "secrets and parameters of drivers";
   const auto objects = read_snapshot_bytes(bytes, "x.dra");
   ASSERT_TRUE(objects) << objects.error().message();
   EXPECT_TRUE(objects->storage_read);
@@ -165,10 +165,10 @@ TEST(Snapshot, ForeignFilesAreRefusedInOneSentence) {
     const auto objects = read_snapshot_bytes(bytes, "x");
     return objects ? "read" : objects.error().message();
   };
-  EXPECT_EQ(why("hello, this is no snapshot at all"),
-            "snapshot \"x\": it is no snapshot: not compressed by gzip; make one with: kubectl dra snapshot FILE");
+  EXPECT_EQ(why("hello, this is not a snapshot at all"),
+            "snapshot \"x\": it is not a snapshot: not compressed by gzip; make one with: kubectl dra snapshot FILE");
   EXPECT_EQ(why(pack("{\"kind\":\"Pod\"}\n")),
-            "snapshot \"x\": it is no snapshot of kubectl-dra; make one with: kubectl dra snapshot FILE");
+            "snapshot \"x\": it is not a snapshot of kubectl-dra; make one with: kubectl dra snapshot FILE");
   EXPECT_EQ(why(pack(R"({"format":"kubectl-dra snapshot","version":2,"taken":"2026-01-01T00:00:00Z"})"
                      "\n")),
             "snapshot \"x\": its version is 2, this program reads version 1");
@@ -180,7 +180,7 @@ TEST(Snapshot, ForeignFilesAreRefusedInOneSentence) {
   EXPECT_NE(why(pack(header + "pods\t[[[[\n")).find("line 2"), std::string::npos);
   EXPECT_EQ(why(pack(header)), "read");
   EXPECT_EQ(why(pack("{\"format\":\"kubectl-dra snapshot\",\"version\":1,\"taken\":7}\n")),
-            "snapshot \"x\": \"taken\" of its header is no time");
+            "snapshot \"x\": \"taken\" of its header is not a time");
 }
 
 TEST(Redactor, KeepsTheOrderOfNames) {

@@ -177,7 +177,7 @@ Result<std::vector<json>> read_documents(std::string_view text) {
   for (json& document : *documents) {
     if (!document.is_object())
       return fail(Code::kInvalidArgument,
-                  "document " + std::to_string(objects.size() + 1) + " is no object; it needs apiVersion and kind");
+                  "document " + std::to_string(objects.size() + 1) + " is not an object; it needs apiVersion and kind");
     const auto items = document.find("items");
     if (string_at(document, "kind").ends_with("List") && items != document.end() && items->is_array()) {
       for (json& item : *items)

@@ -115,18 +115,18 @@ std::string of_node(const inventory::PoolInfo& pool) {
   return pool.node.empty() ? "" : " on node " + pool.node;
 }
 
-// Devices are told apart by driver, pool and name: what one node holds, its namesakes on other nodes are not free.
+// Devices are distinguished by driver, pool and name: what one node holds, its namesakes on other nodes are not free.
 void check_shared_names(const State& state, Findings& findings) {
   for (const auto& [pool, slices] : slices_by_pool(state.objects)) {
     std::map<std::string_view, std::string_view> nodes;  // by device
-    bool told = false;
+    bool reported = false;
     for (const api::ResourceSlice* slice : slices)
       for (const api::Device& device : slice->devices) {
         const std::string& node = slice->per_device_node_selection ? device.node_name : slice->node_name;
-        if (node.empty() || told) continue;
+        if (node.empty() || reported) continue;
         const auto [same, fresh] = nodes.try_emplace(device.name, node);
         if (fresh || same->second == node) continue;
-        told = true;
+        reported = true;
         findings.add(Health::kWarning,
                      "nodes " + std::string(same->second) + " and " + node + " publish device " + device.name +
                          " under one pool name, " + pool.first + "/" + pool.second +
@@ -141,7 +141,7 @@ void check_pools(const State& state, Findings& findings) {
   size_t pools = 0;
   for (const inventory::PoolInfo& pool : state.inventory.pools()) pools += pool.seen_slices > 0;
   findings.begin("pools", counted(pools, "pool") + ", all complete");
-  std::set<inventory::PoolId> told;
+  std::set<inventory::PoolId> reported;
   for (const inventory::PoolInfo& pool : state.inventory.pools_by_node()) {
     const std::string name = "pool " + pool.driver + "/" + pool.name;
     if (pool.seen_slices == 0) {
@@ -156,7 +156,7 @@ void check_pools(const State& state, Findings& findings) {
                        std::string(inventory::pool_state_name(pool.state)) + ": " + pool.reason,
                    "look at the log of the pod of driver " + pool.driver +
                        (pool.node.empty() ? ", which publishes it" : of_node(pool)));
-    if (pool.obsolete_slices > 0 && told.insert(pool.id).second)
+    if (pool.obsolete_slices > 0 && reported.insert(pool.id).second)
       findings.add(Health::kWarning,
                    name + " still has " + counted(pool.obsolete_slices, "slice") + " of an older generation",
                    "the driver should delete them");
@@ -172,9 +172,9 @@ void check_unknown(const State& state, Findings& findings) {
 void check_stale_nodes(const Objects& objects, Findings& findings) {
   findings.begin("drivers", "every slice belongs to a node that is there and ready");
   if (objects.hides("nodes")) return;
-  std::set<std::pair<std::string, std::string>> told;
+  std::set<std::pair<std::string, std::string>> reported;
   for (const auto& [name, slice] : objects.slices) {
-    if (slice->node_name.empty() || !told.emplace(slice->driver, slice->node_name).second) continue;
+    if (slice->node_name.empty() || !reported.emplace(slice->driver, slice->node_name).second) continue;
     const auto node = objects.nodes.find(slice->node_name);
     if (node == objects.nodes.end()) {
       findings.add(
@@ -204,10 +204,10 @@ void check_driver_pods(const Objects& objects, Findings& findings) {
   findings.begin("driver pods", with_daemons.empty() ? "not known: no pod of a DaemonSet can be seen"
                                                      : "each node with devices runs pods of a DaemonSet");
   if (with_daemons.empty() || objects.hides("pods")) return;
-  std::set<std::pair<std::string, std::string>> told;
+  std::set<std::pair<std::string, std::string>> reported;
   for (const auto& [name, slice] : objects.slices)
     if (!slice->node_name.empty() && !with_daemons.contains(slice->node_name) &&
-        told.emplace(slice->driver, slice->node_name).second)
+        reported.emplace(slice->driver, slice->node_name).second)
       findings.add(Health::kWarning,
                    "driver " + slice->driver + " publishes devices of node " + slice->node_name +
                        ", where no pod of a DaemonSet runs",

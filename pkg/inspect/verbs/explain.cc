@@ -161,7 +161,7 @@ JudgedPod judge_with_group(Answer& answer, State& state, const api::Pod& pod, co
   return judged;
 }
 
-// Entries that stand for claims of the pod's PodGroup, which others make and allocate.
+// Entries that represent claims of the pod's PodGroup, which others make and allocate.
 void explain_group_claims(Answer& answer, const State& state, const api::Pod& pod) {
   for (const api::PodResourceClaim& entry : pod.resource_claims) {
     if (!is_entry_of_group(state.objects, pod, entry)) continue;

@@ -173,7 +173,7 @@ TEST(Explain, NotAllocatedThoughBound) {
   world.claim.status = {};
   EXPECT_EQ(world.broken(), "NotAllocated");
   world.pod.node_name.clear();
-  EXPECT_EQ(world.broken(), "") << "a pod that waits is no breakage";
+  EXPECT_EQ(world.broken(), "") << "a pod that waits is not broken";
 }
 
 TEST(Explain, AllocatedElsewhere) {

@@ -435,18 +435,18 @@ Answer to_answer(const std::vector<FitAnswer>& found, const Manifest& manifest, 
   answer.tables.push_back(std::move(table));
   for (const PodGroup& group : manifest.groups)
     if (group.has_claims)
-      answer.notes.push_back("not looked at: spec.resourceClaims of podgroup/" + group.name +
+      answer.notes.push_back("not checked: spec.resourceClaims of podgroup/" + group.name +
                              ", the claims of the group itself");
   for (const Workload& workload : manifest.workloads) {
     if (const std::string why = why_volumes_are_not_judged(objects, manifest, workload);
         workload.has_volumes && !why.empty())
-      answer.notes.push_back("not looked at: where the volumes of " + workload.text() + " can be, as " + why +
+      answer.notes.push_back("not checked: where the volumes of " + workload.text() + " can be, as " + why +
                              "; its nodes are judged without them");
     if (!workload.group.empty() && !group_of(workload, manifest))
       answer.notes.push_back("pod group " + workload.group + " of " + workload.text() +
                              " is not in the file: its pods are judged one by one");
   }
-  for (const std::string& skipped : manifest.skipped) answer.notes.push_back("not looked at: " + skipped);
+  for (const std::string& skipped : manifest.skipped) answer.notes.push_back("not checked: " + skipped);
   for (const Hidden& hidden : objects.hidden)
     answer.notes.push_back("not visible: " + hidden.what + " (" + hidden.why + "); the answer may be wrong");
   if (objects.hides_what_decides() && answer.status != Status::kUsage) answer.status = Status::kUnknown;

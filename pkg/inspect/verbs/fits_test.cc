@@ -373,9 +373,9 @@ TEST(Fits, AGroupFitsAsAWholeOrNotAtAll) {
           EXPECT_NE(group.why.find("the file has"), std::string::npos) << group.why;
         }
         const Answer answer = to_answer(*found, *manifest, objects, false);
-        EXPECT_EQ(answer.notes, std::vector<std::string>{
-                                    "not looked at: where the volumes of job/j can be, as the snapshot is without "
-                                    "them; its nodes are judged without them"});
+        EXPECT_EQ(answer.notes,
+                  std::vector<std::string>{"not checked: where the volumes of job/j can be, as the snapshot is without "
+                                           "them; its nodes are judged without them"});
       }
 }
 

@@ -387,16 +387,16 @@ Result<std::vector<PodFate>> whatif(const Objects& objects, const Change& change
   const std::map<std::string, Placed> before = decide_waiting(objects, options, 0);
   const std::map<std::string, Placed> after = decide_waiting(simulation.after, options, kMostExplained);
   std::vector<PodFate> fates;
-  std::set<std::string> told;
+  std::set<std::string> listed;
   const auto fits_in = [](const std::map<std::string, Placed>& outcomes, const std::string& key) {
     const auto found = outcomes.find(key);
     return found != outcomes.end() && found->second.outcome == allocator::Outcome::kFeasible ? &found->second : nullptr;
   };
   for (const Simulation::Leaving& gone : simulation.leaving) {
     PodFate fate{gone.pod->metadata.key(), Fate::kGone, gone.pod->node_name, "", {}, ""};
-    told.insert(fate.pod);
+    listed.insert(fate.pod);
     if (!gone.successor.empty()) {
-      told.insert(gone.successor);
+      listed.insert(gone.successor);
       const Placed* placed = fits_in(after, gone.successor);
       fate.fate = placed ? Fate::kMoves : Fate::kWaits;
       if (placed) {
@@ -409,7 +409,7 @@ Result<std::vector<PodFate>> whatif(const Objects& objects, const Change& change
     fates.push_back(std::move(fate));
   }
   for (const auto& [key, placed] : after) {
-    if (told.contains(key)) continue;
+    if (listed.contains(key)) continue;
     const bool now = placed.outcome == allocator::Outcome::kFeasible, then = fits_in(before, key) != nullptr;
     const bool is_new = !objects.pods.contains(key);
     const Fate kind = now      ? (then ? Fate::kStartsAnyway : Fate::kStarts)

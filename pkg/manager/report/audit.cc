@@ -126,8 +126,8 @@ bool Audit::piece() {
 
 void Audit::end() {
   // A finding that is gone may be reported again when it comes back.
-  for (auto told = reported_.begin(); told != reported_.end();)
-    told = cycle_.standing.contains(told->first) ? std::next(told) : reported_.erase(told);
+  for (auto finding = reported_.begin(); finding != reported_.end();)
+    finding = cycle_.standing.contains(finding->first) ? std::next(finding) : reported_.erase(finding);
   const auto over_committed =
       std::count_if(cycle_.standing.begin(), cycle_.standing.end(), [](const auto& finding) { return finding.second; });
   instruments_.set_over_committed(static_cast<double>(over_committed));
@@ -140,29 +140,29 @@ void Audit::end() {
 }
 
 void Audit::report(const std::vector<inventory::AuditFinding>& findings) {
-  Untold untold;
+  ToNotify to_notify;
   for (const inventory::AuditFinding& finding : findings) {
     const auto [reported, is_new] = reported_.try_emplace(finding_name(finding));
-    Told& told = reported->second;
-    const bool more = add_untold(finding, told, untold);
+    Notified& notified = reported->second;
+    const bool more = add_to_notify(finding, notified, to_notify);
     if (is_new || more)
       log::error(
           finding.kind == FindingKind::kDrift ? "Derived state differs from the same rebuilt" : "Handed out twice",
           {{"kind", inventory::audit_kind_name(finding.kind)}, {"finding", finding.message}});
   }
-  for (const auto& [uid, finding] : untold)
+  for (const auto& [uid, finding] : to_notify)
     if (const auto claim = allocated_claim(stores_, uid))
       events_.emit({reconcile::ref_of(*claim), true, "DeviceOverCommitted", "Audit", finding->message, ""});
 }
 
-bool Audit::add_untold(const inventory::AuditFinding& finding, Told& told, Untold& untold) {
+bool Audit::add_to_notify(const inventory::AuditFinding& finding, Notified& notified, ToNotify& to_notify) {
   bool more = false;
   for (const std::string& uid : finding.claims) {
-    if (told.size() >= kMostTold) break;
+    if (notified.size() >= kMostNotified) break;
     const uint64_t hash = std::hash<std::string>{}(uid);
-    if (std::find(told.begin(), told.end(), hash) != told.end()) continue;
-    told.push_back(hash);
-    untold.emplace_back(uid, &finding);
+    if (std::find(notified.begin(), notified.end(), hash) != notified.end()) continue;
+    notified.push_back(hash);
+    to_notify.emplace_back(uid, &finding);
     more = true;
   }
   return more;

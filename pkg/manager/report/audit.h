@@ -29,7 +29,7 @@ class Audit {
   static constexpr size_t kClaimsAPiece = 500;
   static constexpr size_t kDevicesAPiece = 500;    // of slices read anew; a few microseconds each
   static constexpr size_t kDevicesACycle = 5'000;  // of slices read anew
-  static constexpr size_t kMostTold = 16;          // claims that get an event about one finding
+  static constexpr size_t kMostNotified = 16;      // claims that get an event about one finding
 
   // Everything must outlive the audit.
   Audit(Reactor& reactor, const inventory::Inventory& inventory, const Stores& stores, Instruments& instruments,
@@ -72,12 +72,12 @@ class Audit {
   void compare_claim(const api::ResourceClaim& claim);
   void look_for_ghosts();
   void compare_slices();
-  // A finding is logged when it is new, and when another claim is told about it: at most kMostTold claims are, each by
-  // one event.
+  // A finding is logged when it is new, and when another claim is notified of it: at most kMostNotified claims are,
+  // each by one event.
   void report(const std::vector<inventory::AuditFinding>& findings);
-  using Told = std::vector<uint64_t>;                                                  // hashes of uids
-  using Untold = std::vector<std::pair<std::string, const inventory::AuditFinding*>>;  // uid of a claim, its finding
-  static bool add_untold(const inventory::AuditFinding& finding, Told& told, Untold& untold);
+  using Notified = std::vector<uint64_t>;                                                // hashes of uids
+  using ToNotify = std::vector<std::pair<std::string, const inventory::AuditFinding*>>;  // uid of a claim, its finding
+  static bool add_to_notify(const inventory::AuditFinding& finding, Notified& notified, ToNotify& to_notify);
 
   Reactor& reactor_;
   const inventory::Inventory& inventory_;
@@ -89,7 +89,7 @@ class Audit {
   Handle timer_;
   Duration period_{};
   bool reporting_ = false;
-  std::map<std::string, Told> reported_;  // findings that were reported and still stand
+  std::map<std::string, Notified> reported_;  // findings that were reported and still stand
 };
 
 }  // namespace dra::manager

@@ -19,8 +19,7 @@ std::set<std::string> drivers_taken_by_others(const api::ResourceClaim* claim) {
 std::string why(const Exclusivity::Driver& driver, bool ignores_taints) {
   if (driver.tainted && ignores_taints)
     return "every device bears a taint, and --ignore-taints names one; that a policy keeps claims from tolerating it "
-           "is "
-           "not looked at";
+           "is not checked";
   if (driver.foreign_claims == 0) return "no claim that somebody else allocated holds a device of the driver";
   return std::to_string(driver.foreign_claims) + (driver.foreign_claims == 1 ? " claim holds" : " claims hold") +
          " devices of the driver and " + (driver.foreign_claims == 1 ? "was" : "were") +

@@ -16,7 +16,7 @@
 // Users look at their pods: once an outage at which the server answers has lasted for kLongWait, each item that waits
 // for it is notified once, kNotifiedPerSecond at most, round-robin by namespace; items that come later too, and those
 // that wait for another one's try (the members of a group, for the member that is reconciled for all). What the server
-// cannot accept at all is not notified: whoever wrote it is told of each refusal.
+// cannot accept at all is not notified: its writer gets each refusal as an answer.
 //
 // Belongs to the reactor's thread. Bounded: an item waits once; beyond 256 causes all others count as one.
 #pragma once

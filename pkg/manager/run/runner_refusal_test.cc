@@ -140,7 +140,7 @@ TEST_F(RunnerTest, ARefusalIsToldToTheObjectAndToThePodOfThePass) {
   server.failures.emplace("name", Error(Code::kInvalidArgument, 422, "Invalid", "no such entry"));
   scripted.next = [this](const View&, const Key&) {
     Outcome outcome;
-    outcome.add(write(scripted.passes.size() % 2 == 1 ? "mark" : "name", "a"));  // two that take turns are no news
+    outcome.add(write(scripted.passes.size() % 2 == 1 ? "mark" : "name", "a"));  // two that take turns are not news
     return outcome;
   };
   poke("p");

@@ -3,7 +3,7 @@
 
 namespace dra::manager::runner_test {
 
-// A list that is looked at in portions: each is a task of its own, its keys run before the next one.
+// A list that is visited in portions: each is a task of its own, its keys run before the next one.
 TEST_F(RunnerTest, WalksGoOnUntilNothingIsLeftOrItStops) {
   int portions = 0;
   scripted.walk = [&](const View&, EnqueueRequests& out) {
@@ -126,7 +126,7 @@ TEST_F(RunnerTest, NothingOfADecisionAboutAClaimThatAnotherOneIsWritingIsSent) {
 
 // One object that the server refuses forever must not run all waiting keys again and again.
 TEST_F(RunnerTest, AWriteThatDidNotHappenWakesWhoParkedSinceItWasDecidedOn) {
-  server.failures.emplace("take", Error(Code::kInvalidArgument, 422, "Invalid", "spec is no good"));
+  server.failures.emplace("take", Error(Code::kInvalidArgument, 422, "Invalid", "spec is not valid"));
   scripted.next = [](const View&, const Key& key) {
     Outcome outcome;
     if (key.object == "d/refused") {

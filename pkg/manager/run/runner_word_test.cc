@@ -39,7 +39,7 @@ class RunnerWordTest : public RunnerTest {
     scripted.next = [this](const View& in_view, const Key& key) {
       Outcome outcome;
       const api::Pod& pod = *in_view.pod(key.object);
-      if (told.contains(key.object)) {
+      if (notified.contains(key.object)) {
         outcome.park = Park{{"devices"}, 0, "", ""};
         return outcome;
       }
@@ -49,7 +49,7 @@ class RunnerWordTest : public RunnerTest {
       return outcome;
     };
     runner.observe_writes([this](std::string_view, const Write& word) {
-      told.emplace(word.object.store_key(), clock.mono_now() - began);
+      notified.emplace(word.object.store_key(), clock.mono_now() - began);
     });
     for (int i = first; i < first + count; ++i) {
       auto pod = std::make_shared<api::Pod>();
@@ -63,31 +63,31 @@ class RunnerWordTest : public RunnerTest {
   }
   Duration last() const {
     Duration latest{};
-    for (const auto& [key, at] : told) latest = std::max(latest, at);
+    for (const auto& [key, at] : notified) latest = std::max(latest, at);
     return latest;
   }
 
   MonoTime began = clock.mono_now();
-  std::map<std::string, Duration> told;
+  std::map<std::string, Duration> notified;
 };
 
 TEST_F(RunnerWordTest, AHundredPodsAreToldWithinASecond) {
   wait_in("d", 0, 100);
   reactor.advance(1s);
-  EXPECT_EQ(told.size(), 100u);
+  EXPECT_EQ(notified.size(), 100u);
 }
 
 TEST_F(RunnerWordTest, FiveThousandPodsOfTenNamespacesWithinTwoMinutes) {
   for (int n = 0; n < 10; ++n) wait_in("n" + std::to_string(n), n * 500, 500);
   reactor.advance(120s);
-  EXPECT_EQ(told.size(), 5000u);
+  EXPECT_EQ(notified.size(), 5000u);
   EXPECT_GE(last(), 95s) << "not faster than the rate";
 }
 
 TEST_F(RunnerWordTest, FiveThousandPodsOfOneNamespaceWithin510Seconds) {
   wait_in("d", 0, 5000);
   reactor.advance(510s);
-  EXPECT_EQ(told.size(), 5000u);
+  EXPECT_EQ(notified.size(), 5000u);
   EXPECT_GE(last(), 480s);
   EXPECT_LE(scripted.passes.size(), 2 * 5000u + 100) << "each looks at its pod twice: when it comes, and at its turn";
 }
@@ -97,11 +97,11 @@ TEST_F(RunnerWordTest, APodThatHasWaitedForLongerGoesFirst) {
   reactor.advance(1s);
   wait_in("d", 0, 1);
   reactor.advance(200ms);
-  EXPECT_TRUE(told.contains("d/p0"));
-  EXPECT_LT(told.size(), 120u);
+  EXPECT_TRUE(notified.contains("d/p0"));
+  EXPECT_LT(notified.size(), 120u);
 }
 
-// A parked pod whose turn has not come is parked; one that was told waits for the answer, which runs it.
+// A parked pod whose turn has not come is parked; one that was notified waits for the answer, which runs it.
 TEST_F(RunnerWordTest, APodThatIsNotToldYetIsParked) {
   wait_in("d", 0, 150);
   reactor.advance(50ms);
@@ -173,7 +173,7 @@ TEST_F(RunnerOutageWordTest, ItsOwnConditionTriesNothing) {
   reactor.advance(4s);
   EXPECT_EQ(conditions(), 20u);
   EXPECT_LE(scripted.passes.size() - passes, 2u) << "the outage's own pace";
-  // Another change of the pod is looked at as ever.
+  // Another change of the pod is reconciled as ever.
   const api::Pod before = *view.pod("d/p3");
   api::Pod after = before;
   after.metadata.labels["a"] = "b";

@@ -143,7 +143,7 @@ class ServingTest : public ::testing::Test {
   std::unique_ptr<Serving> serving_;
 };
 
-// A process that is told to stop at its very start must end: the thread of the ports may not run yet.
+// A process that is stopped at its very start must end: the thread of the ports may not run yet.
 TEST_F(ServingTest, EndsHoweverShortlyAfterItsStart) {
   for (int i = 0; i < 50; ++i) {
     serve();
@@ -257,14 +257,15 @@ TEST_F(ServingTest, PlainHttpServesProbesAloneWhereThatIsAskedFor) {
 TEST_F(ServingTest, WhyAProbeFailsIsToldToThoseWhoMay) {
   ready_ = false;
   serve();
-  const auto told = [&](const std::string& token) {
+  const auto answer = [&](const std::string& token) {
     return while_it_runs([&] { return ask_secure(serving_->secure_port(), "/readyz", token); });
   };
   for (const char* token : {"", "nobody", "stranger"}) {
-    EXPECT_NE(told(token).find("[-]informers failed: reason withheld"), std::string::npos) << told(token);
-    EXPECT_EQ(told(token).find("secret-name"), std::string::npos) << told(token);
+    EXPECT_NE(answer(token).find("[-]informers failed: reason withheld"), std::string::npos) << answer(token);
+    EXPECT_EQ(answer(token).find("secret-name"), std::string::npos) << answer(token);
   }
-  EXPECT_NE(told("reader").find("[-]informers failed: pods of ns/secret-name"), std::string::npos) << told("reader");
+  EXPECT_NE(answer("reader").find("[-]informers failed: pods of ns/secret-name"), std::string::npos)
+      << answer("reader");
   EXPECT_EQ(ask_plain(serving_->metrics_port(), "/readyz?verbose").find("secret-name"), std::string::npos);
 }
 

@@ -28,7 +28,7 @@ std::string git_version(std::string_view version_json) {
 
 Result<std::string> choose_dra_version(std::string_view api_group_json) {
   const std::optional<std::set<std::string>> known = served_versions(api_group_json);
-  if (!known) return fail(Code::kUnavailable, "the answer to GET /apis/resource.k8s.io is no APIGroup");
+  if (!known) return fail(Code::kUnavailable, "the answer to GET /apis/resource.k8s.io is not an APIGroup");
   const std::set<std::string>& served = *known;
   for (const char* version : {"v1", "v1beta2", "v1beta1"})
     if (served.contains(version)) return std::string(version);

@@ -92,8 +92,8 @@ void GroupWatches::watch(GroupApi api, const std::string& version) {
 void GroupWatches::record_if_new(GroupApi api) {
   if (stopped_) return;
   GroupsKnown now = known(api);
-  if (now.state == of(api).told.state && now.why == of(api).told.why) return;
-  of(api).told = std::move(now);
+  if (now.state == of(api).reported.state && now.why == of(api).reported.why) return;
+  of(api).reported = std::move(now);
   hooks_.known();
 }
 

@@ -49,8 +49,8 @@ class GroupWatches : public GroupSource {
     std::unique_ptr<client::Informer<api::PodGroup>> informer;  // null: the version is not known yet
     std::string version;                                        // of `informer`
     bool needed = false, denied = false;
-    Handle question;                                                           // which version has PodGroups
-    reconcile::GroupsKnown told{reconcile::GroupsKnown::State::kListing, ""};  // last reported
+    Handle question;                                                               // which version has PodGroups
+    reconcile::GroupsKnown reported{reconcile::GroupsKnown::State::kListing, ""};  // last reported
     Handle timer;
   };
   Watched& of(reconcile::GroupApi api) { return watched_[static_cast<size_t>(api)]; }

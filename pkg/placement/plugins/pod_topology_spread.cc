@@ -104,7 +104,7 @@ std::string undecided(const Attempt& attempt, const std::vector<SpreadRule>& rul
   }
   if (pods == 0) return "";
   return "pod topology spread constraints cannot be decided: " + std::to_string(pods) +
-         " pod(s) of the namespace have " + "more labels than are looked at (" + std::to_string(api::kMaxLabels) +
+         " pod(s) of the namespace have " + "more labels than are checked (" + std::to_string(api::kMaxLabels) +
          ", or " + std::to_string(api::kMaxLabelBytes >> 10) + " KiB)";
 }
 
