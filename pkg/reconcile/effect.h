@@ -70,13 +70,13 @@ struct Write {
   std::string subresource;       // "", "status" or "binding"
   std::string resource_version;  // empty: the write is not bound to a version
   std::string body;              // JSON, once build_body() was called
-  std::string field_manager;     // empty: the manager's usual one (pod_claims.h)
+  std::string field_manager;     // empty: the manager's usual one (pkg/protocol/pod_claims.h)
   std::string purpose;           // one of a closed set: in logs and as a metric's label
   // The object's claim (by object.uid) holds these devices from now on. Ends when the watch delivers the claim at or
   // after the write, or when the write certainly failed.
   std::optional<api::AllocationResult> assume;
-  // The body is built when the write is sent (build_body() of writes.h): a reconcile that returns 1,000 of them would
-  // otherwise build all their bodies at once.
+  // The body is built when the write is sent (build_body() of pkg/protocol/writes.h): a reconcile that returns 1,000 of
+  // them would otherwise build all their bodies at once.
   std::optional<UnbuiltAllocation> unbuilt;
   // A pod that counts as running on a node from now on, until the watch shows it bound, finished or deleted.
   std::optional<AssumedPod> assume_pod;
@@ -138,7 +138,7 @@ using Cause = std::string;
 struct Park {
   std::vector<Cause> causes;
   int32_t priority = 0;
-  std::string since;  // waits_since() of groups.h: older ones are unparked first
+  std::string since;  // waits_since() of pkg/protocol/groups.h: older ones are unparked first
   // Keys of one namespace and shape want the same: if one does not fit, none does. Empty: unlike any other.
   std::string shape;
 };
@@ -165,7 +165,7 @@ struct Outcome {
   // is the key's turn (pkg/queue/turns.h), and then `park` becomes `park_unless_written`. Otherwise it is dropped, and
   // the key runs again when its turn comes.
   std::vector<Effect> at_its_turn;
-  std::string turn_since;  // keys that wait for longer come first; by waits_since() of groups.h
+  std::string turn_since;  // keys that wait for longer come first; by waits_since() of pkg/protocol/groups.h
   // Keys of this reconciler that run next: they read a note of this outcome.
   std::vector<Key> enqueue;
   // Unparks keys of this reconciler that are parked under these causes, as by EnqueueRequests::causes: something kept

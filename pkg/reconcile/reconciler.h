@@ -89,7 +89,8 @@ class Reconciler {
   // A change in where volumes can be used. `claim`: the PersistentVolumeClaim that changed ("namespace/name"); empty: a
   // volume, a storage class or what a CSI driver reports changed.
   virtual void on_volumes(const View&, std::string_view /*claim*/, EnqueueRequests&) const {}
-  // A PodGroup was added, changed or deleted, or whether PodGroups can be read. `group`: GroupRef::key() of groups.h.
+  // A PodGroup was added, changed or deleted, or whether PodGroups can be read. `group`: GroupRef::key() of
+  // pkg/protocol/groups.h.
   virtual void on_group(const View&, std::string_view /*group*/, EnqueueRequests&) const {}
   virtual void on_class(const View&, const api::DeviceClass* /*before*/, const api::DeviceClass* /*after*/,
                         EnqueueRequests&) const {}

@@ -86,11 +86,11 @@ class View {
   // Pods one of whose volumes is the PersistentVolumeClaim, by name.
   virtual std::vector<const api::Pod*> pods_of_volume_claim(std::string_view key) const = 0;
 
-  // Pods of the group (GroupRef::key() of groups.h), by name.
+  // Pods of the group (GroupRef::key() of pkg/protocol/groups.h), by name.
   virtual std::vector<const api::Pod*> pods_of_group(std::string_view /*key*/) const { return {}; }
   // The number of these pods, without visiting them.
   virtual size_t size_of_group(std::string_view key) const { return pods_of_group(key).size(); }
-  // Those of them that run or ran (groups.h, has_started()), by name, at most `most`.
+  // Those of them that run or ran (has_started() of pkg/protocol/groups.h), by name, at most `most`.
   virtual std::vector<const api::Pod*> started_of_group(std::string_view key, size_t most) const;
   // The PodGroup of this API, by store key.
   virtual const api::PodGroup* pod_group(GroupApi, std::string_view /*key*/) const { return nullptr; }
