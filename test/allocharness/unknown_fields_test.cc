@@ -380,9 +380,9 @@ TEST(UnknownFieldsOfObjects, OfKubernetes137) {
     EXPECT_TRUE(!plain || is == may_be) << one->world.id << " has none of the fields";
     if (!may_be) wrong_if_ignored += is_allocated(ignoring_what_is_unknown(one->world)) ? 1 : 0;
   }
-  EXPECT_GE(cases, data.at_least(1500));
-  EXPECT_GE(forbidden, data.at_least(400));
-  EXPECT_GE(wrong_if_ignored, data.at_least(300)) << "the cases show nothing";
+  EXPECT_TRUE(data.at_least(1500, 32, cases, "cases"));
+  EXPECT_TRUE(data.at_least(400, 8, forbidden, "forbidden"));
+  EXPECT_TRUE(data.at_least(300, 6, wrong_if_ignored, "wrong if the fields are ignored"));
 }
 
 }  // namespace dra::allocharness::unknown_fields_test

@@ -2,6 +2,7 @@
 // test/data/conformance, so that no suite ever lacks data. Paths are relative to the top of the source tree.
 #pragma once
 
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <string>
@@ -13,8 +14,13 @@ struct ConformanceData {
   bool whole = true;  // false: the small copy
 
   std::string file(const std::string& name) const { return folder + "/" + name; }
-  // A minimum number of cases: `of_all` for the whole set, one for the small copy.
-  int at_least(int of_all) const { return whole ? of_all : 1; }
+  // True if a test saw as many cases as its data has: `of_all` in the whole set, `of_sample` in the small copy. Prints
+  // how many it saw.
+  bool at_least(int of_all, int of_sample, int seen, const char* what) const {
+    const int expected = whole ? of_all : of_sample;
+    std::printf("%d %s, at least %d expected\n", seen, what, expected);
+    return seen >= expected;
+  }
 };
 
 inline ConformanceData conformance_data() {
