@@ -38,8 +38,7 @@ TEST_F(Protocol, AMarkForAnotherAllocationIsNoProof) {
   EXPECT_EQ(pass(), "prove c");
 }
 
-// Each phase of a pod under a mark of the first form: the outcome is the same as under one of the second.
-TEST_F(Protocol, MarksOfTheFirstFormCountInEveryPhase) {
+TEST_F(Protocol, AMarkCountsInEveryPhase) {
   struct Phase {
     const char* name;
     bool gated, reserved, listed, bound, deleting, replaced;
@@ -49,28 +48,23 @@ TEST_F(Protocol, MarksOfTheFirstFormCountInEveryPhase) {
       {"gated, proven and listed", true, true, true, false, false, false, "lift-gate p"},
       {"gated and proven, not listed", true, true, false, false, false, false, "enlist c"},
       {"gated, and the allocation was replaced under the mark", true, true, true, false, false, true, "prove c"},
-      {"let go", false, true, true, false, false, false, ""},
-      {"let go and bound", false, true, true, true, false, false, ""},
-      {"let go, and kube-scheduler took the reservation back", false, false, true, false, false, false, ""},
+      {"ungated", false, true, true, false, false, false, ""},
+      {"ungated and bound", false, true, true, true, false, false, ""},
+      {"ungated, and kube-scheduler took the reservation back", false, false, true, false, false, false, ""},
       {"on its way out", true, true, true, false, true, false, ""},
   };
   for (const Phase& phase : phases) {
-    for (const bool first : {false, true}) {
-      SCOPED_TRACE(std::string(phase.name) + (first ? ", first form" : ", second form"));
-      api::Pod pod = make_pod("p", {"c"}, phase.gated);
-      if (phase.bound) pod.node_name = "n1";
-      if (phase.deleting) pod.metadata.deletion_timestamp = "2026-01-01T00:00:10Z";
-      view.put(pod);
-      api::ResourceClaim claim = proven(allocated("c", "n1", "gpu-0", true, {"p"}), "p");
-      if (first)
-        claim.metadata.annotations[std::string(kProofAnnotation)] =
-            proof_value_of_first_form("p-uid", *claim.status.allocation);
-      if (!phase.listed) claim.metadata.annotations.erase(std::string(kProvenForAnnotation));
-      if (!phase.reserved) claim.status.reserved_for.clear();
-      if (phase.replaced) claim.status.allocation = on("n1", "gpu-1");
-      put(claim);
-      EXPECT_EQ(pass(), phase.does);
-    }
+    SCOPED_TRACE(phase.name);
+    api::Pod pod = make_pod("p", {"c"}, phase.gated);
+    if (phase.bound) pod.node_name = "n1";
+    if (phase.deleting) pod.metadata.deletion_timestamp = "2026-01-01T00:00:10Z";
+    view.put(pod);
+    api::ResourceClaim claim = proven(allocated("c", "n1", "gpu-0", true, {"p"}), "p");
+    if (!phase.listed) claim.metadata.annotations.erase(std::string(kProvenForAnnotation));
+    if (!phase.reserved) claim.status.reserved_for.clear();
+    if (phase.replaced) claim.status.allocation = on("n1", "gpu-1");
+    put(claim);
+    EXPECT_EQ(pass(), phase.does);
   }
 }
 

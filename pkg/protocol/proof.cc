@@ -3,7 +3,6 @@
 #include <openssl/evp.h>
 
 #include <cstdint>
-#include <cstdio>
 #include <utility>
 
 #include "pkg/base/check.h"
@@ -11,8 +10,6 @@
 namespace dra::reconcile {
 
 namespace {
-
-constexpr size_t kFirstFormDigits = 16;
 
 // The bytes over which a mark's hash is computed.
 class Bytes {
@@ -89,17 +86,6 @@ std::string sha256(std::string_view bytes) {
   return text;
 }
 
-// FNV-1a, 16 digits: what versions before 0.1.0 wrote. Read until 0.3.
-std::string first_form(const api::AllocationResult& allocation) {
-  Bytes bytes;
-  feed(bytes, allocation);
-  uint64_t hash = 14695981039346656037ull;
-  for (const char c : bytes.all()) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211ull;
-  char text[17];
-  std::snprintf(text, sizeof(text), "%016llx", static_cast<unsigned long long>(hash));
-  return text;
-}
-
 // The two parts of the claim's mark; empty if there is none.
 std::pair<std::string_view, std::string_view> mark_of(const api::ResourceClaim& claim) {
   const auto annotation = claim.metadata.annotations.find(kProofAnnotation);
@@ -110,12 +96,9 @@ std::pair<std::string_view, std::string_view> mark_of(const api::ResourceClaim& 
   return {value.substr(0, slash), value.substr(slash + 1)};
 }
 
-// The mark's hash is that of the allocation, in either form.
 bool matches(const std::pair<std::string_view, std::string_view>& mark, const api::AllocationResult& allocation) {
   const auto& [pod_uid, hash] = mark;
-  if (hash.empty()) return false;
-  if (hash.size() == kFirstFormDigits) return hash == first_form(allocation);
-  return hash == allocation_hash(pod_uid, allocation);
+  return !hash.empty() && hash == allocation_hash(pod_uid, allocation);
 }
 
 }  // namespace
@@ -129,10 +112,6 @@ std::string allocation_hash(std::string_view pod_uid, const api::AllocationResul
 
 std::string proof_value(std::string_view pod_uid, const api::AllocationResult& allocation) {
   return std::string(pod_uid) + "/" + allocation_hash(pod_uid, allocation);
-}
-
-std::string proof_value_of_first_form(std::string_view pod_uid, const api::AllocationResult& allocation) {
-  return std::string(pod_uid) + "/" + first_form(allocation);
 }
 
 std::string_view proven_for(const api::ResourceClaim& claim) {

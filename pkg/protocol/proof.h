@@ -14,13 +14,10 @@ inline constexpr std::string_view kProofAnnotation = "dra-controller-manager/pro
 inline constexpr std::string_view kProvenForAnnotation = "dra-controller-manager/proven-for";
 
 // SHA-256 of the pod's uid, the devices, what is consumed of them, and the nodes where they can be used, as 64
-// hexadecimal digits; equal for equal allocations, whatever version of this program wrote them. Marks with the 16
-// digits of the first form (FNV-1a, without the uid) are also read.
+// hexadecimal digits; equal for equal allocations, whatever version of this program wrote them.
 std::string allocation_hash(std::string_view pod_uid, const api::AllocationResult& allocation);
 // The annotation's value for the pod whose claim this is.
 std::string proof_value(std::string_view pod_uid, const api::AllocationResult& allocation);
-// The value that versions before 0.1.0 wrote; for tests of rolling updates.
-std::string proof_value_of_first_form(std::string_view pod_uid, const api::AllocationResult& allocation);
 // The uid in the claim's mark: of the pod that proved it. Empty if there is no mark.
 std::string_view proven_for(const api::ResourceClaim& claim);
 // The claim's mark is of this allocation: if it were written now, it would count as proven at once.

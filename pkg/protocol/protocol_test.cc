@@ -335,32 +335,29 @@ TEST(EmitOnce, SaysTheSameThingOnce) {
   EXPECT_EQ(outcome.effects.size(), 2u);
 }
 
-// Both forms of the hash prove, as computed independently (Python's hashlib, and FNV-1a by hand). During a rolling
-// update marks of both forms exist; neither is written for another pod or allocation.
-TEST(Proof, MarksOfBothFormsAreRead) {
-  constexpr const char* kFirst = "005e687cbe6164a6";
-  constexpr const char* kSecond = "1d8b4a86815e592bc7162a5355249527351acedb69f86ba6d0fd8da83efac7f9";
+// The hash as computed independently (Python's hashlib). It proves for no other pod or allocation.
+TEST(Proof, AMarkIsOfOnePodAndOneAllocation) {
+  constexpr const char* kHash = "1d8b4a86815e592bc7162a5355249527351acedb69f86ba6d0fd8da83efac7f9";
   api::ResourceClaim claim;
   claim.status.allocation.emplace();
   claim.status.allocation->results.push_back({"r", "d", "p", "x"});
   claim.status.allocation->allocation_timestamp = "2026-01-01T00:00:00Z";
   claim.metadata.finalizers = {std::string(api::kDeleteProtectionFinalizer)};
-  EXPECT_EQ(proof_value("p-uid", *claim.status.allocation), std::string("p-uid/") + kSecond);
-  for (const char* hash : {kFirst, kSecond}) {
-    SCOPED_TRACE(hash);
-    claim.metadata.annotations[std::string(kProofAnnotation)] = std::string("p-uid/") + hash;
-    EXPECT_TRUE(is_proven(claim));
-    EXPECT_FALSE(is_mark_outdated(claim));
-    EXPECT_EQ(proven_for(claim), "p-uid");
-    api::ResourceClaim changed = claim;
-    changed.status.allocation->results[0].device = "y";
-    EXPECT_FALSE(is_proven(changed));
-    EXPECT_TRUE(is_mark_outdated(changed));
+  EXPECT_EQ(proof_value("p-uid", *claim.status.allocation), std::string("p-uid/") + kHash);
+  claim.metadata.annotations[std::string(kProofAnnotation)] = std::string("p-uid/") + kHash;
+  EXPECT_TRUE(is_proven(claim));
+  EXPECT_FALSE(is_mark_outdated(claim));
+  EXPECT_EQ(proven_for(claim), "p-uid");
+  api::ResourceClaim changed = claim;
+  changed.status.allocation->results[0].device = "y";
+  EXPECT_FALSE(is_proven(changed));
+  EXPECT_TRUE(is_mark_outdated(changed));
+  claim.metadata.annotations[std::string(kProofAnnotation)] = std::string("q-uid/") + kHash;
+  EXPECT_FALSE(is_proven(claim)) << "the pod is part of what is hashed";
+  for (const char* other : {"p-uid/", "p-uid/0", "p-uid/005e687cbe6164a6"}) {
+    claim.metadata.annotations[std::string(kProofAnnotation)] = other;
+    EXPECT_FALSE(is_proven(claim)) << other;
   }
-  claim.metadata.annotations[std::string(kProofAnnotation)] = std::string("q-uid/") + kSecond;
-  EXPECT_FALSE(is_proven(claim)) << "the pod is part of the second form";
-  claim.metadata.annotations[std::string(kProofAnnotation)] = "p-uid/0";
-  EXPECT_FALSE(is_proven(claim));
 }
 
 TEST(Proof, AnythingThatChangesUnderTheMarkEndsTheProof) {

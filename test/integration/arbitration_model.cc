@@ -162,14 +162,7 @@ ArbitrationModel::Applied ArbitrationModel::apply_to_claim(const reconcile::Writ
     else
       claim->metadata.annotations[name] = value.get<std::string>();
   }
-  if (write.purpose == "prove") {
-    ++stats_.proofs;
-    if (options_.both_forms && claim->status.allocation && random_.below(2) == 0) {
-      std::string& mark = claim->metadata.annotations[std::string(reconcile::kProofAnnotation)];
-      mark = reconcile::proof_value_of_first_form(reconcile::proven_for(*claim), *claim->status.allocation);
-      ++stats_.first_forms;
-    }
-  }
+  if (write.purpose == "prove") ++stats_.proofs;
   if (write.purpose == "leave" || write.purpose == "leave-unbound") ++stats_.left;
   if (write.purpose == "enlist") ++stats_.enlisted;
   if (write.purpose.starts_with("unlist")) ++stats_.unlisted;

@@ -79,14 +79,12 @@ struct ArbitrationOptions {
   bool bind = false;
   bool foreign_binder = false;
   Without without = Without::kNothing;
-  // A rolling update: half of the marks are in the first form (pkg/protocol/proof.h).
-  bool both_forms = false;
 };
 
 struct ArbitrationStats {
   uint64_t steps = 0, allocations = 0, withdrawals = 0, proofs = 0, released = 0, conflicts = 0, lost = 0, crashes = 0,
            relists = 0, left = 0, unreserved = 0, enlisted = 0, unlisted = 0, shared_deletions = 0, forged = 0,
-           first_forms = 0, groups = 0, groups_launched = 0, bindings = 0, foreign_bindings = 0, lost_requests = 0,
+           groups = 0, groups_launched = 0, bindings = 0, foreign_bindings = 0, lost_requests = 0,
            left_unbound = 0,  // allocations freed after a pod without a gate left
       forged_early = 0;       // true marks of allocations that are not proven yet
 };

@@ -169,25 +169,6 @@ void expect_counter_example(ArbitrationOptions options, const char* words) {
   }
 }
 
-// Pods in every phase meet marks of either form, whoever wrote them.
-TEST(Arbitration, ARollingUpdateBetweenTheFormsOfMarksIsNotSeen) {
-  const size_t steps = from_environment("DRA_ARBITRATION_STEPS", 100'000) / 2;
-  ArbitrationOptions options;
-  options.seed = from_environment("DRA_SEED", 1) + 1000;
-  options.both_forms = true;
-  std::printf("seed %llu\n", static_cast<unsigned long long>(options.seed));
-  ArbitrationModel model(options);
-  for (size_t i = 1; i <= steps; ++i) {
-    model.step();
-    ASSERT_TRUE(model.violations().empty()) << "step " << i << ": " << model.violations().front();
-    if (i % 20'000 != 0 && i != steps) continue;
-    const auto findings = model.settle();
-    ASSERT_TRUE(findings.empty()) << "after step " << i << ": " << findings.front();
-  }
-  EXPECT_GT(model.stats().first_forms, model.stats().proofs / 3);
-  EXPECT_GT(model.stats().released, steps / 400);
-}
-
 // Why the chart has the marks policy: when a tenant removes the mark of an ungated pod's claim, the allocation
 // looks unproven, and a writer with an old view of the pod withdraws it. The next pod gets a device that is in
 // use.
