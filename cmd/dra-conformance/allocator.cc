@@ -5,7 +5,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "cmd/dra-conformance/command.h"
+#include "cmd/command.h"
 #include "pkg/api/encode.h"
 #include "test/allocharness/judge.h"
 #include "test/allocharness/measure.h"
@@ -153,12 +153,7 @@ int run_allocator(const std::vector<std::string>& arguments) {
   app.add_option("--write-worlds", flags.write_worlds, "instead of --in: print that many random worlds as cases");
   app.add_option("--seed", flags.seed, "first seed of the random worlds");
   app.add_option("--max-failures", flags.max_failures, "differing worlds to shrink and show");
-  try {
-    std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
-    app.parse(reversed);
-  } catch (const CLI::ParseError& e) {
-    return app.exit(e) == 0 ? 0 : 2;
-  }
+  if (const auto code = cmd::parse_or_exit(app, arguments)) return *code;
   const bool worlds = flags.random_worlds > 0 || flags.small_worlds > 0 || flags.write_worlds > 0;
   if (worlds == !flags.in.empty()) {
     std::cerr << "dra-conformance allocator: give either --in FILE or one of --random, --small and --write-worlds\n";
@@ -167,7 +162,7 @@ int run_allocator(const std::vector<std::string>& arguments) {
   return worlds ? run_worlds(flags) : run_file(flags);
 }
 
-const RegisterCommand kAllocator("allocator", "device allocation cases", &run_allocator);
+const cmd::RegisterCommand kAllocator("allocator", "device allocation cases", &run_allocator);
 
 }  // namespace
 }  // namespace dra::conformance

@@ -6,8 +6,8 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 
+#include "cmd/command.h"
 #include "cmd/dra-conformance/cel_run.h"
-#include "cmd/dra-conformance/command.h"
 #include "cmd/dra-conformance/lines.h"
 
 namespace dra::conformance {
@@ -76,12 +76,7 @@ int run_cel(const std::vector<std::string>& arguments) {
   app.add_flag("--new-expressions", options.environment.new_expressions, "as for created and changed objects");
   app.add_flag("--messages", options.messages, "also compare error texts");
   app.add_option("--deviations", deviations, "file of ids that may differ on purpose");
-  std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
-  try {
-    app.parse(reversed);
-  } catch (const CLI::ParseError& e) {
-    return app.exit(e) == 0 ? 0 : 2;
-  }
+  if (const auto code = cmd::parse_or_exit(app, arguments)) return *code;
   if (release == "1.37") options.environment.release = cel::Release::k137;
 
   Json file;
@@ -98,7 +93,7 @@ int run_cel(const std::vector<std::string>& arguments) {
   return out.empty() ? judge_all(*suite, options) : write_answers(*suite, out);
 }
 
-const RegisterCommand kCelCommand("cel", "device selectors: cel_dra.json, cel_spec.json", &run_cel);
+const cmd::RegisterCommand kCelCommand("cel", "device selectors: cel_dra.json, cel_spec.json", &run_cel);
 
 }  // namespace
 

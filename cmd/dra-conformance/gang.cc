@@ -8,7 +8,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "cmd/dra-conformance/command.h"
+#include "cmd/command.h"
 #include "cmd/dra-conformance/gang_fleet.h"
 #include "cmd/dra-conformance/lines.h"
 #include "cmd/dra-conformance/lists.h"
@@ -181,7 +181,7 @@ int run_gang(const std::vector<std::string>& arguments) {
   return 0;
 }
 
-const RegisterCommand kGang("gang", "places groups of pods together, that come, wait and depart", &run_gang);
+const cmd::RegisterCommand kGang("gang", "places groups of pods together, that come, wait and depart", &run_gang);
 
 }  // namespace
 }  // namespace dra::conformance

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "cmd/command.h"
 #include "pkg/placement/decide.h"
 
 namespace dra::conformance {
@@ -16,12 +17,7 @@ std::optional<int> parse_list_flags(const std::vector<std::string>& arguments, c
   app.add_option("--out", flags.out, "write placements here, one a line");
   app.add_option("--strategy", strategy, "how node and devices are chosen")
       ->check(CLI::IsMember({"first-fit", "best-fit", "pack", "spread"}));
-  std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
-  try {
-    app.parse(reversed);
-  } catch (const CLI::ParseError& e) {
-    return app.exit(e) == 0 ? 0 : 2;
-  }
+  if (const auto code = cmd::parse_or_exit(app, arguments)) return *code;
   flags.strategy = *allocator::parse_strategy(strategy);
   return std::nullopt;
 }

@@ -9,7 +9,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
-#include "cmd/dra-conformance/command.h"
+#include "cmd/command.h"
 #include "cmd/dra-conformance/lines.h"
 #include "cmd/dra-conformance/lists.h"
 
@@ -185,7 +185,7 @@ int run_mig(const std::vector<std::string>& arguments) {
   return 0;
 }
 
-const RegisterCommand kMig("mig", "places partitions of GPUs that come and go", &run_mig);
+const cmd::RegisterCommand kMig("mig", "places partitions of GPUs that come and go", &run_mig);
 
 }  // namespace
 }  // namespace dra::conformance

@@ -9,7 +9,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "cmd/dra-conformance/command.h"
+#include "cmd/command.h"
 #include "cmd/dra-conformance/lines.h"
 #include "cmd/dra-conformance/lists.h"
 
@@ -159,7 +159,7 @@ int run_packing(const std::vector<std::string>& arguments) {
   return 0;
 }
 
-const RegisterCommand kPacking("packing", "packs slices of GPUs, tasks that come and never leave", &run_packing);
+const cmd::RegisterCommand kPacking("packing", "packs slices of GPUs, tasks that come and never leave", &run_packing);
 
 }  // namespace
 }  // namespace dra::conformance

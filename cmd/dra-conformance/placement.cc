@@ -8,7 +8,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "cmd/dra-conformance/command.h"
+#include "cmd/command.h"
 #include "cmd/dra-conformance/lines.h"
 #include "pkg/api/decode/decode.h"
 #include "pkg/api/storage.h"
@@ -190,12 +190,7 @@ int run_placement(const std::vector<std::string>& arguments) {
   app.add_option("--out", flags.out, "write answers here instead of judging them");
   app.add_option("--failures", flags.max_failures, "how many failures to print");
   app.add_option("--skip", flags.skip, "id of a case to leave out; may be repeated");
-  std::vector<std::string> reversed(arguments.rbegin(), arguments.rend());
-  try {
-    app.parse(reversed);
-  } catch (const CLI::ParseError& e) {
-    return app.exit(e) == 0 ? 0 : 2;
-  }
+  if (const auto code = cmd::parse_or_exit(app, arguments)) return *code;
   std::ofstream out;
   if (!flags.out.empty()) out.open(flags.out);
   PlacementTally tally;
@@ -218,7 +213,7 @@ int run_placement(const std::vector<std::string>& arguments) {
   return tally.failed == 0 ? 0 : 1;
 }
 
-const RegisterCommand kPlacement("placement", "nodes that fit a pod, scores and reasons", &run_placement);
+const cmd::RegisterCommand kPlacement("placement", "nodes that fit a pod, scores and reasons", &run_placement);
 
 }  // namespace
 }  // namespace dra::conformance

@@ -3,8 +3,8 @@
 #include <csignal>
 #include <cstdio>
 
+#include "cmd/command.h"
 #include "cmd/dra-sandbox/api_endpoint.h"
-#include "cmd/dra-sandbox/command.h"
 
 namespace dra::sandbox_program {
 
@@ -17,7 +17,7 @@ int run_apiserver(const std::vector<std::string>& arguments) {
   bool housekeeping = false;
   app.add_flag("--housekeeping", housekeeping,
                "also collect garbage by owner references and empty deleted namespaces, as a real cluster does");
-  if (const auto code = parse_or_exit(app, arguments)) return *code;
+  if (const auto code = cmd::parse_or_exit(app, arguments)) return *code;
   SystemClock clock;
   AsioReactor reactor(clock);
   SeededRandom random(entropy_seed());
@@ -36,7 +36,7 @@ int run_apiserver(const std::vector<std::string>& arguments) {
   return 0;
 }
 
-const RegisterCommand kApiserver("apiserver", "the embedded API server alone", &run_apiserver);
+const cmd::RegisterCommand kApiserver("apiserver", "the embedded API server alone", &run_apiserver);
 
 }  // namespace
 

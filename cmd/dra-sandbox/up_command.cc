@@ -10,8 +10,8 @@
 
 #include "client/election/elector.h"
 #include "client/transport/in_process.h"
+#include "cmd/command.h"
 #include "cmd/dra-sandbox/api_endpoint.h"
-#include "cmd/dra-sandbox/command.h"
 #include "pkg/fake_scheduler/fake_scheduler.h"
 #include "pkg/log/log.h"
 #include "pkg/manager/manager.h"
@@ -265,7 +265,7 @@ int run_up(const std::vector<std::string>& arguments) {
       "the manager follows the rules of this release (1.36, 1.37) for selectors and capacities; the API server "
       "stays one of 1.36");
   app.add_option("-v,--v", verbosity, "verbosity of the log")->capture_default_str();
-  if (const auto code = parse_or_exit(app, arguments)) return *code;
+  if (const auto code = cmd::parse_or_exit(app, arguments)) return *code;
   log::set_verbosity(verbosity);
   const Result<void> result = start_session(options);
   if (result) return 0;
@@ -273,7 +273,7 @@ int run_up(const std::vector<std::string>& arguments) {
   return 1;
 }
 
-const RegisterCommand kUp("up", "API server, simulated fleet and controller manager in one process", &run_up);
+const cmd::RegisterCommand kUp("up", "API server, simulated fleet and controller manager in one process", &run_up);
 
 }  // namespace
 
