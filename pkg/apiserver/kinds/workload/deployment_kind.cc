@@ -11,25 +11,41 @@ namespace dra::apiserver {
 
 namespace {
 
-FieldErrors check_replicated(const Json& spec, const char* what) {
-  FieldErrors out;
-  check_not_negative(out, FieldPath("spec"), spec, "replicas");
-  check_workload_selector(out, spec, what);
-  check_selector_matches(out, spec);
-  check_template(out, spec);
-  const std::string& restart = text_of(member_at(spec, "template.spec"), "restartPolicy");
-  if (restart == "OnFailure" || restart == "Never") {
-    out.push_back(not_supported(FieldPath("spec.template.spec.restartPolicy"), restart, {"Always"}));
-  }
-  for (const char* key : {"minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds"}) {
-    check_not_negative(out, FieldPath("spec"), spec, key);
-  }
-  return out;
-}
-
-class DeploymentKind : public Kind {
+// Both are judged alike, by upstream too: what it says of a ReplicaSet's selector has the word "deployment" in it.
+class ReplicatedKind : public Kind {
  public:
   using Kind::Kind;
+
+  FieldErrors validate_create(const WriteContext&, const Json& object) const override {
+    return check(member(object, "spec"));
+  }
+  FieldErrors validate_update(const WriteContext&, const Json& object, const Json& old) const override {
+    FieldErrors out = check(member(object, "spec"));
+    check_selector_kept(out, object, old);
+    return out;
+  }
+
+ private:
+  static FieldErrors check(const Json& spec) {
+    FieldErrors out;
+    check_not_negative(out, FieldPath("spec"), spec, "replicas");
+    check_workload_selector(out, spec, "deployment");
+    check_selector_matches(out, spec);
+    check_template(out, spec);
+    const std::string& restart = text_of(member_at(spec, "template.spec"), "restartPolicy");
+    if (restart == "OnFailure" || restart == "Never") {
+      out.push_back(not_supported(FieldPath("spec.template.spec.restartPolicy"), restart, {"Always"}));
+    }
+    for (const char* key : {"minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds"}) {
+      check_not_negative(out, FieldPath("spec"), spec, key);
+    }
+    return out;
+  }
+};
+
+class DeploymentKind : public ReplicatedKind {
+ public:
+  using ReplicatedKind::ReplicatedKind;
 
   void set_defaults(Json& object) const override {
     Json& spec = object_member(object, "spec");
@@ -50,15 +66,6 @@ class DeploymentKind : public Kind {
   bool bumps_generation(const Json& object, const Json& old) const override {
     return !semantic_equal(member(object, "spec"), member(old, "spec")) ||
            !semantic_equal(member_at(object, "metadata.annotations"), member_at(old, "metadata.annotations"));
-  }
-
-  FieldErrors validate_create(const WriteContext&, const Json& object) const override {
-    return check_replicated(member(object, "spec"), "deployment");
-  }
-  FieldErrors validate_update(const WriteContext&, const Json& object, const Json& old) const override {
-    FieldErrors out = check_replicated(member(object, "spec"), "deployment");
-    check_selector_kept(out, object, old);
-    return out;
   }
 
   std::vector<TableColumn> columns() const override {
@@ -91,22 +98,13 @@ class DeploymentKind : public Kind {
   }
 };
 
-class ReplicaSetKind : public Kind {
+class ReplicaSetKind : public ReplicatedKind {
  public:
-  using Kind::Kind;
+  using ReplicatedKind::ReplicatedKind;
 
   void set_defaults(Json& object) const override {
     set_default(object_member(object, "spec"), "replicas", 1);
     default_template(object);
-  }
-
-  FieldErrors validate_create(const WriteContext&, const Json& object) const override {
-    return check_replicated(member(object, "spec"), "deployment");
-  }
-  FieldErrors validate_update(const WriteContext&, const Json& object, const Json& old) const override {
-    FieldErrors out = check_replicated(member(object, "spec"), "deployment");
-    check_selector_kept(out, object, old);
-    return out;
   }
 
   std::vector<TableColumn> columns() const override {
