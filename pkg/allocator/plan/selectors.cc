@@ -35,26 +35,6 @@ cel::Environment selector_environment(const inventory::Features& features, bool 
   return cel::Environment(options);
 }
 
-struct AddAttribute {
-  cel::DeviceInputBuilder& builder;
-  std::string_view name;
-
-  static std::vector<std::string> texts(const std::vector<api::VersionText>& list) {
-    std::vector<std::string> out;
-    for (const api::VersionText& v : list) out.push_back(v.text);
-    return out;
-  }
-  void operator()(std::monostate) const { builder.add_empty(name); }
-  void operator()(int64_t v) const { builder.add_int(name, v); }
-  void operator()(bool v) const { builder.add_bool(name, v); }
-  void operator()(const std::string& v) const { builder.add_string(name, v); }
-  void operator()(const api::VersionText& v) const { builder.add_version(name, v.text); }
-  void operator()(const std::vector<int64_t>& v) const { builder.add_ints(name, v); }
-  void operator()(const std::vector<bool>& v) const { builder.add_bools(name, v); }
-  void operator()(const std::vector<std::string>& v) const { builder.add_strings(name, v); }
-  void operator()(const std::vector<api::VersionText>& v) const { builder.add_versions(name, texts(v)); }
-};
-
 }  // namespace
 
 cel::DeviceInput device_input(const inventory::DeviceIndex& device_index, const Pool& pool, uint32_t device) {
@@ -62,8 +42,7 @@ cel::DeviceInput device_input(const inventory::DeviceIndex& device_index, const 
   const SliceTable& slice = pool.slice_of(device, &local);
   cel::DeviceInputBuilder builder(pool.driver_text, (slice.flags[local] & inventory::kMultiple) != 0);
   for (const AttributeEntry* a = slice.attrs_begin(local); a != slice.attrs_end(local); ++a)
-    std::visit(AddAttribute{builder, device_index.strings().text(a->key)},
-               inventory::decode_value(device_index.strings().text(a->value)));
+    builder.add(device_index.strings().text(a->key), inventory::decode_value(device_index.strings().text(a->value)));
   for (const inventory::CapacityEntry& entry : pool.shape(device).entries)
     builder.add_capacity(entry.name, entry.value);
   return builder.build();

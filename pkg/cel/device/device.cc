@@ -301,9 +301,14 @@ struct AttributeAdder {
 
 }  // namespace
 
+DeviceInputBuilder& DeviceInputBuilder::add(std::string_view name, const api::DeviceAttribute& attribute) {
+  std::visit(AttributeAdder{*this, name}, attribute);
+  return *this;
+}
+
 DeviceInput make_device_input(std::string_view driver, const api::Device& device) {
   DeviceInputBuilder builder(driver, device.allow_multiple_allocations);
-  for (const auto& [name, attribute] : device.attributes) std::visit(AttributeAdder{builder, name}, attribute);
+  for (const auto& [name, attribute] : device.attributes) builder.add(name, attribute);
   for (const auto& [name, capacity] : device.capacity) builder.add_capacity_text(name, capacity.value);
   return builder.build();
 }

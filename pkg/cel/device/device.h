@@ -12,11 +12,8 @@
 #include <string_view>
 #include <vector>
 
+#include "pkg/api/resource.h"
 #include "pkg/cel/value/value.h"
-
-namespace dra::api {
-struct Device;
-}
 
 namespace dra::cel {
 
@@ -63,6 +60,8 @@ class DeviceInputBuilder {
   DeviceInputBuilder& add_ints(std::string_view name, const std::vector<int64_t>& values);
   DeviceInputBuilder& add_strings(std::string_view name, const std::vector<std::string>& values);
   DeviceInputBuilder& add_versions(std::string_view name, const std::vector<std::string>& texts);
+  // An attribute of a ResourceSlice, of whichever type.
+  DeviceInputBuilder& add(std::string_view name, const api::DeviceAttribute& attribute);
   // An attribute without a value: spoils the device.
   DeviceInputBuilder& add_empty(std::string_view name);
   DeviceInputBuilder& add_capacity(std::string_view name, const api::Quantity& value);
