@@ -1,91 +1,87 @@
 #include "pkg/inspect/verbs/fields.h"
 
 #include <algorithm>
-#include <map>
+#include <array>
+
+#include "pkg/api/schema/schema.h"
 
 namespace dra::inspect {
 
-// Parses "a{b c{*}}": a field, and its children in braces; "*" is any field.
-struct FieldTreeBuilder {
-  std::string_view text;
-  size_t at = 0;
-
-  void skip_blanks() {
-    while (at < text.size() && (text[at] == ' ' || text[at] == '\n')) ++at;
-  }
-  void read_children(FieldTree& tree) {
-    for (skip_blanks(); at < text.size() && text[at] != '}'; skip_blanks()) {
-      if (text[at] == '*') {
-        tree.open_ = true;
-        ++at;
-        continue;
-      }
-      const size_t begin = at;
-      while (at < text.size() && std::isalnum(static_cast<unsigned char>(text[at]))) ++at;
-      auto& child = tree.children_.emplace_back(std::string(text.substr(begin, at - begin)), FieldTree());
-      if (at < text.size() && text[at] == '{') {
-        ++at;
-        read_children(child.second);
-        ++at;
-      }
-    }
-  }
-};
-
 namespace {
 
-const std::string kObject = "apiVersion kind metadata{*} ";
-const std::string kSelectors = "selectors{cel{expression}} ";
-const std::string kTolerations = "tolerations{key operator value effect tolerationSeconds} ";
-const std::string kCapacity = "capacity{requests{*}} ";
-const std::string kRequest = "deviceClassName " + kSelectors + "allocationMode count " + kTolerations + kCapacity;
-const std::string kConfig = "config{requests opaque{driver parameters{*}}} ";
-const std::string kClaimSpec = "devices{requests{name exactly{" + kRequest + "adminAccess} firstAvailable{name " +
-                               kRequest + "}} constraints{requests matchAttribute distinctAttribute} " + kConfig + "}";
+using api::schema::Field;
+using api::schema::FieldType;
+using api::schema::ObjectType;
 
-FieldTree tree_of(const std::string& text) {
-  FieldTree tree;
-  FieldTreeBuilder builder{text};
-  builder.read_children(tree);
-  return tree;
+constexpr std::array<std::string_view, 2> kOfWholeObjects = {"apiVersion", "kind"};
+
+const api::schema::SchemaSet& all_tables() {
+  static const api::schema::SchemaSet all = api::schema::link_tables(api::schema::tables_in_use());
+  return all;
 }
 
-void collect_places(const FieldTree& tree, std::string_view field, const std::string& prefix,
-                    std::vector<std::string>& places) {
-  for (const std::string& name : tree.children()) {
-    if (name == field) places.push_back(prefix);
-    collect_places(*tree.child(name), field, prefix.empty() ? name : prefix + "." + name, places);
+// In the order of the tables, with the fields of inlined structs in their place.
+void collect_names(const ObjectType& type, std::vector<std::string>& names) {
+  for (const Field& field : type.fields) {
+    if (field.inlined)
+      collect_names(*field.value.object, names);
+    else
+      names.push_back(field.name);
   }
 }
 
 }  // namespace
 
-const FieldTree* FieldTree::of(std::string_view kind) {
-  static const std::map<std::string_view, FieldTree> kTrees{
-      {"ResourceClaim", tree_of(kObject + "spec{" + kClaimSpec + "} status{*}")},
-      {"ResourceClaimTemplate", tree_of(kObject + "spec{metadata{*} spec{" + kClaimSpec + "}}")},
-      {"DeviceClass",
-       tree_of(kObject + "spec{" + kSelectors + "config{opaque{driver parameters{*}}} extendedResourceName}")},
-  };
-  const auto found = kTrees.find(kind);
-  return found == kTrees.end() ? nullptr : &found->second;
+std::optional<FieldTree> FieldTree::of(std::string_view kind) {
+  if (kind != "ResourceClaim" && kind != "ResourceClaimTemplate" && kind != "DeviceClass") return std::nullopt;
+  FieldTree tree;
+  tree.type_ = all_tables().find("resource/v1", kind);
+  tree.whole_ = true;
+  return tree;
 }
 
-const FieldTree* FieldTree::child(std::string_view field) const {
-  for (const auto& [name, tree] : children_)
-    if (name == field) return &tree;
-  return nullptr;
+FieldTree FieldTree::of_value(const api::schema::ValueType& value) {
+  const api::schema::ValueType* inner = &value;
+  bool open = false;
+  for (; inner->element; inner = inner->element.get()) open = inner->type == FieldType::kMap;
+  FieldTree tree;
+  tree.open_ = inner->type == FieldType::kRaw || (open && inner->type != FieldType::kObject);
+  if (inner->type == FieldType::kObject) {
+    tree.open_ = inner->object->name == "ObjectMeta";
+    tree.type_ = inner->object;
+  }
+  return tree;
+}
+
+std::optional<FieldTree> FieldTree::child(std::string_view field) const {
+  if (whole_ && std::find(kOfWholeObjects.begin(), kOfWholeObjects.end(), field) != kOfWholeObjects.end())
+    return FieldTree();
+  const Field* found = type_ == nullptr ? nullptr : type_->find(field);
+  if (found == nullptr) return std::nullopt;
+  FieldTree tree = of_value(found->value);
+  if (whole_ && field == "status") tree.open_ = true;
+  return tree;
 }
 
 std::vector<std::string> FieldTree::children() const {
   std::vector<std::string> names;
-  for (const auto& [name, tree] : children_) names.push_back(name);
+  if (open_) return names;
+  if (whole_) names.assign(kOfWholeObjects.begin(), kOfWholeObjects.end());
+  if (type_ != nullptr) collect_names(*type_, names);
   return names;
+}
+
+void FieldTree::collect_places(std::string_view field, const std::string& prefix,
+                               std::vector<std::string>& places) const {
+  for (const std::string& name : children()) {
+    if (name == field) places.push_back(prefix);
+    child(name)->collect_places(field, prefix.empty() ? name : prefix + "." + name, places);
+  }
 }
 
 std::vector<std::string> FieldTree::places_of(std::string_view field) const {
   std::vector<std::string> places;
-  collect_places(*this, field, "", places);
+  collect_places(field, "", places);
   std::stable_sort(places.begin(), places.end(),
                    [](const std::string& a, const std::string& b) { return a.size() < b.size(); });
   return places;

@@ -79,8 +79,8 @@ class DocumentLinter {
     check_version(object, pointer, path);
     // Older versions have other fields; they are migrated first.
     if (version != "resource.k8s.io/v1") return;
-    const FieldTree* tree = FieldTree::of(kind);
-    if (tree == nullptr) return check_kind(kind, pointer, path);
+    const std::optional<FieldTree> tree = FieldTree::of(kind);
+    if (!tree) return check_kind(kind, pointer, path);
     check_fields(object, *tree, pointer, path);
     check_selectors(object, pointer, path);
   }
@@ -162,7 +162,7 @@ class DocumentLinter {
     if (!value.is_object() || tree.open()) return;
     for (const auto& [key, element] : value.items()) {
       const std::string below = pointer + "/" + key, field = path.empty() ? key : path + "." + key;
-      if (const FieldTree* child = tree.child(key))
+      if (const std::optional<FieldTree> child = tree.child(key))
         check_fields(element, *child, below, field);
       else
         add(Severity::kError, below, field, "unknown field " + quote(key) + advice(tree, key));

@@ -14,6 +14,7 @@
 #include "pkg/inspect/verbs/top.h"
 #include "pkg/inspect/verbs/whatif.h"
 #include "pkg/inspect/verbs/who.h"
+#include "test/support/schema_places.h"
 
 namespace dra::inspect {
 namespace {
@@ -503,6 +504,33 @@ TEST(Lint, NamesFieldsThatAreOutOfPlace) {
   EXPECT_EQ((*findings)[0].line, 8u);
   EXPECT_EQ((*findings)[0].text, "unknown field \"deviceClassName\"; put deviceClassName under exactly");
   EXPECT_EQ((*findings)[1].text, "unknown field \"exaclty\"; did you mean \"exactly\"?");
+}
+
+// What is a field comes from the schema tables: an object with all of them has none that is unknown, and one more is.
+TEST(Lint, KnowsTheFieldsOfTheTables) {
+  const auto unknown = [](const test::json& object) {
+    Texts all;
+    for (const Finding& one : *lint(object.dump(), nullptr, {}, "default"))
+      if (one.text.starts_with("unknown field")) all.push_back(one.path);
+    return all;
+  };
+  for (const std::string kind : {"ResourceClaim", "ResourceClaimTemplate", "DeviceClass"}) {
+    const api::schema::ObjectType& type = *test::all_schemas().find("resource/v1", kind);
+    test::json object = test::full_object(type);
+    object["apiVersion"] = "resource.k8s.io/v1";
+    object["kind"] = kind;
+    EXPECT_EQ(unknown(object), Texts{}) << kind;
+    size_t places = 0;
+    test::each_place(object, type, {}, [&](const test::Place& place) {
+      const bool open =
+          place.type->name == "ObjectMeta" || place.type->package == "meta/v1" || place.place.starts_with("status");
+      test::json more = object;
+      more[place.at]["newField"] = 1;
+      EXPECT_EQ(unknown(more).size(), open ? 0u : 1u) << kind << " " << place.place;
+      places += open ? 0 : 1;
+    });
+    EXPECT_GT(places, 5u) << kind;
+  }
 }
 
 TEST(Lint, PlacesAreThoseOfTheFileInLaterDocuments) {
