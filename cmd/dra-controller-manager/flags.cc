@@ -79,17 +79,18 @@ std::string wrong_level(const std::vector<std::string>& levels) {
 // Checks flags that depend on each other. Returns the first fault as one sentence; empty when there is none.
 std::string wrong_combination(const Flags& flags) {
   const manager::ManagerOptions& options = flags.manager;
-  const allocation::Mode mode = options.allocation.mode;
-  if (options.max_evictions_per_rule > 0 && options.device_taint_eviction != manager::DeviceTaintEviction::kOwn)
+  const reconcile::Scheduling mode = options.settings.scheduling;
+  if (options.settings.max_evictions_per_rule > 0 &&
+      options.settings.device_taint_eviction != manager::DeviceTaintEviction::kOwn)
     return "--max-evictions-per-rule guards evictions of this manager, which --device-taint-eviction=observe leaves "
            "to kube-controller-manager; use --device-taint-eviction=own";
-  if (options.claim_controller_is_off && options.claim_templates != manager::ClaimTemplates::kOwn)
+  if (options.claim_controller_is_off && options.settings.claim_templates != manager::ClaimTemplates::kOwn)
     return "--resourceclaim-controller-is-off is of use with --claim-templates=own only";
-  if (mode == allocation::Mode::kBind && options.allocation.scheduler_names.empty())
+  if (mode == reconcile::Scheduling::kBind && options.settings.scheduler_names.empty())
     return "--scheduling=bind needs at least one name in --scheduler-names";
-  if (options.allocation.release_gates && mode == allocation::Mode::kObserve)
+  if (options.settings.release_gates && mode == reconcile::Scheduling::kObserve)
     return "--release-gates lifts gates, which --scheduling=observe does not allow; use --scheduling=gate";
-  if (flags.release_deadline > Duration::zero() && !options.allocation.release_gates)
+  if (flags.release_deadline > Duration::zero() && !options.settings.release_gates)
     return "--release-deadline is for --release-gates; set both or neither";
   if (flags.metrics_authentication == manager::MetricsAuthentication::kAlways && flags.secure_port == 0)
     return "--metrics-authentication=always needs --secure-port: tokens are not read over plain HTTP";
@@ -106,7 +107,7 @@ std::string wrong_combination(const Flags& flags) {
 std::string settle(const Texts& texts, Flags& flags) {
   const auto controllers = chosen_controllers(texts.controllers);
   if (!controllers) return controllers.error().message();
-  flags.manager.controllers = *controllers;
+  flags.manager.settings.controllers = *controllers;
   auto features = inventory::FeatureChoice::parse(texts.feature_gates, texts.kubernetes_version);
   if (!features) return "--feature-gates, --kubernetes-version: " + features.error().message();
   api::IgnoredFields ignored;
@@ -115,7 +116,7 @@ std::string settle(const Texts& texts, Flags& flags) {
   features->ignore(std::move(ignored));
   flags.manager.features = *features;
   if (std::string wrong = switch_on_cel_extensions(texts.cel_extensions, flags.manager); !wrong.empty()) return wrong;
-  if (std::string wrong = wrong_level(flags.manager.allocation.topology_levels); !wrong.empty()) return wrong;
+  if (std::string wrong = wrong_level(flags.manager.settings.topology_levels); !wrong.empty()) return wrong;
   return wrong_combination(flags);
 }
 
@@ -136,22 +137,22 @@ void define_connection(CLI::App& app, Flags& flags) {
 void define_modes(CLI::App& app, Texts& texts, Flags& flags) {
   manager::ManagerOptions& options = flags.manager;
   using manager::ClaimTemplates;
-  add_choice<ClaimTemplates>(app, "--claim-templates", options.claim_templates,
+  add_choice<ClaimTemplates>(app, "--claim-templates", options.settings.claim_templates,
                              {{"observe", ClaimTemplates::kObserve}, {"own", ClaimTemplates::kOwn}},
                              "observe: use the claims that kube-controller-manager makes; own: make them here, its "
                              "resourceclaim-controller must be off (--controllers=*,-resourceclaim-controller)");
   app.add_flag("--resourceclaim-controller-is-off", options.claim_controller_is_off,
                "With --claim-templates=own: kube-controller-manager's resourceclaim-controller is known to be off, so "
                "claims are made at once although kube-controller-manager runs");
-  using allocation::Mode;
-  add_choice<Mode>(
-      app, "--scheduling", options.allocation.mode,
-      {{"observe", Mode::kObserve}, {"gate", Mode::kGate}, {"bind", Mode::kBind}},
+  using reconcile::Scheduling;
+  add_choice<Scheduling>(
+      app, "--scheduling", options.settings.scheduling,
+      {{"observe", Scheduling::kObserve}, {"gate", Scheduling::kGate}, {"bind", Scheduling::kBind}},
       "gate: allocate for pods that carry the gate dra-controller-manager/allocation, then lift it; bind: "
       "also bind pods of --scheduler-names, no other scheduler may serve these names; observe: explain only");
-  add_list(app, "--scheduler-names", options.allocation.scheduler_names,
+  add_list(app, "--scheduler-names", options.settings.scheduler_names,
            "Names in pod.spec.schedulerName that are ours to bind");
-  app.add_flag("--release-gates", options.allocation.release_gates,
+  app.add_flag("--release-gates", options.settings.release_gates,
                "Lift every gate of ours and allocate nothing more, before an uninstall");
   add_duration(app, "--release-deadline", flags.release_deadline, {},
                "With --release-gates: end with status 0 once no pod carries our gate, or with 1 after this time");
@@ -165,18 +166,18 @@ void define_modes(CLI::App& app, Texts& texts, Flags& flags) {
 void define_eviction(CLI::App& app, Flags& flags) {
   using manager::DeviceTaintEviction;
   add_choice<DeviceTaintEviction>(
-      app, "--device-taint-eviction", flags.manager.device_taint_eviction,
+      app, "--device-taint-eviction", flags.manager.settings.device_taint_eviction,
       {{"observe", DeviceTaintEviction::kObserve}, {"own", DeviceTaintEviction::kOwn}},
       "Pods of devices with NoExecute taints. observe: kube-controller-manager's "
       "device-taint-eviction-controller evicts them (on by default since 1.36), an event reports those "
       "that it left for 30 s; own: they are evicted here, it must be off "
       "(--controllers=*,-device-taint-eviction-controller)");
-  app.add_option("--max-evictions-per-rule", flags.manager.max_evictions_per_rule,
+  app.add_option("--max-evictions-per-rule", flags.manager.settings.max_evictions_per_rule,
                  "With --device-taint-eviction=own: a DeviceTaintRule that would evict more pods evicts none until it "
                  "bears the annotation dra-controller-manager/allow-evictions=GENERATION; its status says so (default: "
                  "no limit)")
       ->check(in_range<uint64_t>(1, 1'000'000));
-  app.add_option("--device-taint-eviction-rate", flags.manager.device_taint_eviction_rate,
+  app.add_option("--device-taint-eviction-rate", flags.manager.settings.device_taint_eviction_rate,
                  "Pods a second that are evicted at most; 0 means no limit")
       ->capture_default_str()
       ->check(in_range(0.0, 10'000.0));
@@ -207,7 +208,7 @@ void define_rules(CLI::App& app, Texts& texts, Flags& flags) {
 }
 
 void define_search(CLI::App& app, Texts& texts, Flags& flags) {
-  allocation::Options& options = flags.manager.allocation;
+  reconcile::Settings& options = flags.manager.settings;
   add_duration(app, "--gang-hold-timeout", options.gang_hold_timeout, {"30s", "1s", "1h"},
                "Devices that are held for a group of pods go back after this time when the group could not be "
                "completed; scheduleTimeoutSeconds of a PodGroup makes it shorter");
@@ -240,7 +241,7 @@ void define_controllers(CLI::App& app, Flags& flags) {
   for (const reconcile::Controller* controller : all_controllers()) {
     app.option_defaults()->group("Controller " + std::string(controller->name));
     for (const reconcile::Flag& flag : controller->flags) {
-      std::string& value = flags.manager.controller_flags[std::string(flag.name)];
+      std::string& value = flags.manager.settings.flags[std::string(flag.name)];
       value = flag.default_value;
       app.add_option("--" + std::string(flag.name), value, std::string(flag.help))
           ->capture_default_str()
@@ -320,7 +321,7 @@ void define(CLI::App& app, Texts& texts, Flags& flags) {
 Parsed parse_flags(const std::vector<std::string>& arguments, const std::string& version) {
   Flags flags;
   Texts texts;
-  flags.manager.allocation.scheduler_names = {"default-scheduler", "dra-controller-manager"};
+  flags.manager.settings.scheduler_names = {"default-scheduler", "dra-controller-manager"};
   flags.manager.pace.burst = 30;
   CLI::App app(kDescription, "dra-controller-manager");
   app.set_version_flag("--version", "dra-controller-manager " + version);

@@ -28,14 +28,14 @@ std::vector<std::string> all_but(const std::string& name) {
 TEST(Flags, DefaultsAreSafeBesideAStockControlPlane) {
   const Parsed parsed = parse({});
   ASSERT_TRUE(parsed.flags) << parsed.text;
-  EXPECT_EQ(parsed.flags->manager.claim_templates, manager::ClaimTemplates::kObserve);
-  EXPECT_EQ(parsed.flags->manager.allocation.mode, allocation::Mode::kGate);
+  EXPECT_EQ(parsed.flags->manager.settings.claim_templates, manager::ClaimTemplates::kObserve);
+  EXPECT_EQ(parsed.flags->manager.settings.scheduling, reconcile::Scheduling::kGate);
   EXPECT_TRUE(parsed.flags->leader_elect);
   EXPECT_EQ(parsed.flags->manager.pace.qps, 0);
   EXPECT_EQ(parsed.flags->election.lease_duration, 15s);
-  EXPECT_EQ(parsed.flags->manager.controllers, controller_names());
-  EXPECT_EQ(parsed.flags->manager.device_taint_eviction, manager::DeviceTaintEviction::kObserve);
-  EXPECT_EQ(parsed.flags->manager.device_taint_eviction_rate, 50);
+  EXPECT_EQ(parsed.flags->manager.settings.controllers, controller_names());
+  EXPECT_EQ(parsed.flags->manager.settings.device_taint_eviction, manager::DeviceTaintEviction::kObserve);
+  EXPECT_EQ(parsed.flags->manager.settings.device_taint_eviction_rate, 50);
   EXPECT_FALSE(parsed.flags->manager.quantity_operators);
   EXPECT_FALSE(parsed.flags->manager.strict_selector_errors);
   EXPECT_TRUE(parsed.flags->manager.stale_generations);
@@ -59,11 +59,11 @@ TEST(Flags, AreRead) {
              "--logging-format=json", "--scheduler-names=a, b", "--ignore-taints=x/y"});
   ASSERT_TRUE(parsed.flags) << parsed.text;
   EXPECT_EQ(parsed.flags->config.kubeconfig, "k");
-  EXPECT_EQ(parsed.flags->manager.allocation.mode, allocation::Mode::kBind);
-  EXPECT_EQ(parsed.flags->manager.allocation.scheduler_names, (std::vector<std::string>{"a", "b"}));
+  EXPECT_EQ(parsed.flags->manager.settings.scheduling, reconcile::Scheduling::kBind);
+  EXPECT_EQ(parsed.flags->manager.settings.scheduler_names, (std::vector<std::string>{"a", "b"}));
   EXPECT_EQ(parsed.flags->manager.ignored_taints, std::vector<std::string>{"x/y"});
   EXPECT_FALSE(parsed.flags->leader_elect);
-  EXPECT_EQ(parsed.flags->manager.controllers, all_but("lifecycle"));
+  EXPECT_EQ(parsed.flags->manager.settings.controllers, all_but("lifecycle"));
   EXPECT_EQ(parsed.flags->verbosity, 4);
 }
 
@@ -75,11 +75,11 @@ TEST(Flags, OfControllersTakeTheirWordsAndNothingElse) {
       ++flags;
       const std::string name(flag.name);
       SCOPED_TRACE(name);
-      EXPECT_EQ(parse({}).flags->manager.controller_flags.at(name), flag.default_value);
+      EXPECT_EQ(parse({}).flags->manager.settings.flags.at(name), flag.default_value);
       for (const std::string_view word : flag.words) {
         const Parsed parsed = parse({"--" + name + "=" + std::string(word)});
         ASSERT_TRUE(parsed.flags) << parsed.text;
-        EXPECT_EQ(parsed.flags->manager.controller_flags.at(name), word);
+        EXPECT_EQ(parsed.flags->manager.settings.flags.at(name), word);
       }
       for (const char* other : {"yess", "On", "TRUE", "1", "enable", " on", "on,off"}) {
         const Parsed parsed = parse({"--" + name + "=" + other});
@@ -96,14 +96,14 @@ TEST(Flags, OfControllersTakeTheirWordsAndNothingElse) {
 TEST(Flags, DeviceTaintEviction) {
   const Parsed parsed = parse({"--device-taint-eviction=own", "--device-taint-eviction-rate=5"});
   ASSERT_TRUE(parsed.flags) << parsed.text;
-  EXPECT_EQ(parsed.flags->manager.device_taint_eviction, manager::DeviceTaintEviction::kOwn);
-  EXPECT_EQ(parsed.flags->manager.device_taint_eviction_rate, 5);
+  EXPECT_EQ(parsed.flags->manager.settings.device_taint_eviction, manager::DeviceTaintEviction::kOwn);
+  EXPECT_EQ(parsed.flags->manager.settings.device_taint_eviction_rate, 5);
   const Parsed guarded = parse({"--device-taint-eviction=own", "--max-evictions-per-rule=100"});
   ASSERT_TRUE(guarded.flags) << guarded.text;
-  EXPECT_EQ(guarded.flags->manager.max_evictions_per_rule, 100u);
+  EXPECT_EQ(guarded.flags->manager.settings.max_evictions_per_rule, 100u);
   const Parsed off = parse({"--controllers=*,-device-taint-eviction-controller"});
   ASSERT_TRUE(off.flags) << off.text;
-  EXPECT_EQ(off.flags->manager.controllers, all_but("tainteviction"));
+  EXPECT_EQ(off.flags->manager.settings.controllers, all_but("tainteviction"));
 }
 
 TEST(Flags, SelectorsFollowUpstreamUnlessToldOtherwise) {

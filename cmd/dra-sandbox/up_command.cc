@@ -29,7 +29,7 @@ struct UpOptions {
   EndpointOptions endpoint;
   std::string fleet_path;  // empty: the fleet that ships with the program
   bool without_manager = false;
-  allocation::Mode scheduling = allocation::Mode::kBind;
+  reconcile::Scheduling scheduling = reconcile::Scheduling::kBind;
   int metrics_port = -1;           // of the manager; negative: none
   std::string kubernetes_version;  // whose rules the manager follows; empty: those of the server
 };
@@ -47,11 +47,11 @@ Result<sandbox::Fleet> read_fleet(const std::string& path) {
 manager::ManagerOptions manager_options(const UpOptions& up, const inventory::FeatureChoice& features) {
   manager::ManagerOptions options;
   options.features = features;
-  options.claim_templates = manager::ClaimTemplates::kOwn;
-  options.device_taint_eviction = manager::DeviceTaintEviction::kOwn;
-  options.allocation.mode = up.scheduling;
+  options.settings.claim_templates = manager::ClaimTemplates::kOwn;
+  options.settings.device_taint_eviction = manager::DeviceTaintEviction::kOwn;
+  options.settings.scheduling = up.scheduling;
   // No other scheduler runs in bind mode, so pods of the default scheduler are ours.
-  if (up.scheduling == allocation::Mode::kBind) options.allocation.scheduler_names = {"default-scheduler"};
+  if (up.scheduling == reconcile::Scheduling::kBind) options.settings.scheduler_names = {"default-scheduler"};
   options.identity = "dra-sandbox";
   return options;
 }
@@ -89,7 +89,7 @@ class Session {
       return;
     }
     simulation_->start();
-    if (options_.scheduling == allocation::Mode::kGate)
+    if (options_.scheduling == reconcile::Scheduling::kGate)
       start_scheduler([this] { start_manager(); });
     else
       start_manager();
@@ -176,7 +176,7 @@ class Session {
   }
 
   const char* mode() const {
-    const bool gate = options_.scheduling == allocation::Mode::kGate;
+    const bool gate = options_.scheduling == reconcile::Scheduling::kGate;
     if (options_.without_manager)
       return gate ? "no manager: a stand-in for kube-scheduler binds, gated pods wait until you start a manager"
                   : "no manager: nothing is allocated until you start one";
@@ -249,8 +249,8 @@ int run_up(const std::vector<std::string>& arguments) {
                  "appear late, drivers that set device status; a small fleet when not given");
   app.add_flag("--without-manager", options.without_manager,
                "leave out the controller manager, to run it as a process of its own");
-  const std::map<std::string, allocation::Mode> modes{{"bind", allocation::Mode::kBind},
-                                                      {"gate", allocation::Mode::kGate}};
+  const std::map<std::string, reconcile::Scheduling> modes{{"bind", reconcile::Scheduling::kBind},
+                                                           {"gate", reconcile::Scheduling::kGate}};
   app.add_option(
          "--scheduling", options.scheduling,
          "bind: the manager binds all pods; gate: as in clusters by default, it serves pods with its scheduling "

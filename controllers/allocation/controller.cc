@@ -17,7 +17,7 @@ bool recreates(const Settings& settings) {
 
 std::unique_ptr<reconcile::Reconciler> make(const Settings& settings, const reconcile::Tools& tools) {
   Options options;
-  options.mode = static_cast<Mode>(settings.scheduling);
+  options.mode = settings.scheduling;
   options.scheduler_names = settings.scheduler_names;
   options.release_gates = settings.release_gates;
   options.recreate_pinned_pods = recreates(settings);
@@ -26,8 +26,6 @@ std::unique_ptr<reconcile::Reconciler> make(const Settings& settings, const reco
   options.topology_levels = settings.topology_levels;
   return std::make_unique<AllocationReconciler>(options, tools.inventory, tools.allocator, tools.nodes);
 }
-static_assert(static_cast<int>(Mode::kGate) == static_cast<int>(Scheduling::kGate) &&
-              static_cast<int>(Mode::kBind) == static_cast<int>(Scheduling::kBind));
 
 }  // namespace
 

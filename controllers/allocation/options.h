@@ -1,4 +1,5 @@
-// Options of the allocation controller, and the names that others know it by. Plain values.
+// Options of the allocation controller, made from reconcile::Settings (controller.cc), and the names that others know
+// it by. Plain values.
 #pragma once
 
 #include <chrono>
@@ -7,6 +8,7 @@
 #include <vector>
 
 #include "pkg/base/clock.h"
+#include "pkg/reconcile/settings.h"
 
 namespace dra::allocation {
 
@@ -14,11 +16,7 @@ inline constexpr std::string_view kAllocationGate = "dra-controller-manager/allo
 // The flag behind Options::recreate_pinned_pods, without dashes.
 inline constexpr std::string_view kRecreateFlag = "recreate-pinned-pods";
 
-enum class Mode {
-  kObserve,  // explain only: no writes
-  kGate,     // allocate for pods that carry our gate, when it is the last one left, then lift it
-  kBind,     // the same, and bind pods of our scheduler names
-};
+using Mode = reconcile::Scheduling;
 
 struct Options {
   Mode mode = Mode::kGate;

@@ -41,7 +41,7 @@ const reconcile::Controller& describe() {
                            {kDra, "resourceclaimtemplates", {"get", "list", "watch"}, ""}}}},
       .flags = {},
       .must_read_all_of = {},
-      .runs = [](const Settings& s) { return s.own_claim_templates; },
+      .runs = [](const Settings& s) { return s.claim_templates == reconcile::ClaimTemplates::kOwn; },
       .make = make};
   return controller;
 }

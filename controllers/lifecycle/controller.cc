@@ -14,7 +14,7 @@ constexpr Duration kBackupGrace = std::chrono::seconds(30);
 
 std::unique_ptr<reconcile::Reconciler> make(const Settings& settings, const reconcile::Tools& tools) {
   Options options;
-  if (!settings.own_claim_templates) options.grace = kBackupGrace;
+  if (settings.claim_templates != reconcile::ClaimTemplates::kOwn) options.grace = kBackupGrace;
   return std::make_unique<LifecycleReconciler>(options, &tools.inventory);
 }
 

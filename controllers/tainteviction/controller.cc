@@ -14,12 +14,16 @@ constexpr const char* kDra = "resource.k8s.io";
 // How long kube-controller-manager may take to evict before a pod that stays is reported.
 constexpr Duration kReportAfter = std::chrono::seconds(30);
 
+bool evicts(const Settings& settings) {
+  return settings.device_taint_eviction == reconcile::DeviceTaintEviction::kOwn;
+}
+
 std::unique_ptr<reconcile::Reconciler> make(const Settings& settings, const reconcile::Tools& tools) {
   Options options;
-  options.evicts = settings.own_taint_eviction;
+  options.evicts = evicts(settings);
   if (!options.evicts) options.grace = kReportAfter;
   options.max_evictions_per_rule = settings.max_evictions_per_rule;
-  options.pace = {settings.taint_eviction_rate, std::max(1.0, settings.taint_eviction_rate)};
+  options.pace = {settings.device_taint_eviction_rate, std::max(1.0, settings.device_taint_eviction_rate)};
   return std::make_unique<TaintEvictionReconciler>(options, tools.inventory);
 }
 
@@ -41,7 +45,7 @@ const reconcile::Controller& describe() {
                  .rules = {{"", "pods", {"delete"}, ""},
                            {"", "pods/status", {"patch"}, ""},
                            {kDra, "devicetaintrules/status", {"patch"}, ""}},
-                 .needed = [](const Settings& s) { return s.own_taint_eviction; }}},
+                 .needed = evicts}},
       .flags = {},
       .must_read_all_of = {},
       .runs = [](const Settings& s) { return s.scheduling != reconcile::Scheduling::kObserve && s.device_taints; },

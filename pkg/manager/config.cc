@@ -6,20 +6,8 @@
 namespace dra::manager {
 
 reconcile::Settings settings_of(const ManagerOptions& o) {
-  reconcile::Settings settings;
-  settings.controllers = o.controllers;
-  settings.scheduling = static_cast<reconcile::Scheduling>(o.allocation.mode);
-  settings.scheduler_names = o.allocation.scheduler_names;
-  settings.release_gates = o.allocation.release_gates;
-  settings.own_claim_templates = o.claim_templates == ClaimTemplates::kOwn;
-  settings.own_taint_eviction = o.device_taint_eviction == DeviceTaintEviction::kOwn;
-  settings.taint_eviction_rate = o.device_taint_eviction_rate;
-  settings.max_evictions_per_rule = o.max_evictions_per_rule;
+  reconcile::Settings settings = o.settings;
   settings.device_taints = o.features.on("").device_taints;
-  settings.gang_hold_timeout = o.allocation.gang_hold_timeout;
-  settings.gang_starvation_after = o.allocation.gang_starvation_after;
-  settings.topology_levels = o.allocation.topology_levels;
-  settings.flags = o.controller_flags;
   return settings;
 }
 
@@ -40,19 +28,19 @@ nlohmann::json drivers_json(const Drivers& drivers) {
 std::string config_json(const ManagerOptions& o, const Drivers& drivers) {
   static constexpr const char* kModes[] = {"observe", "gate", "bind"};
   const nlohmann::json config{
-      {"claimTemplates", o.claim_templates == ClaimTemplates::kOwn ? "own" : "observe"},
+      {"claimTemplates", o.settings.claim_templates == ClaimTemplates::kOwn ? "own" : "observe"},
       {"claimControllerIsOff", o.claim_controller_is_off},
-      {"deviceTaintEviction", o.device_taint_eviction == DeviceTaintEviction::kOwn ? "own" : "observe"},
-      {"deviceTaintEvictionRate", o.device_taint_eviction_rate},
-      {"maxEvictionsPerRule", o.max_evictions_per_rule},
-      {"scheduling", kModes[static_cast<int>(o.allocation.mode)]},
-      {"schedulerNames", o.allocation.scheduler_names},
-      {"releaseGates", o.allocation.release_gates},
-      {"gangHoldTimeoutSeconds", std::chrono::duration<double>(o.allocation.gang_hold_timeout).count()},
-      {"gangStarvationAfterSeconds", std::chrono::duration<double>(o.allocation.gang_starvation_after).count()},
-      {"topologyLevels", o.allocation.topology_levels},
-      {"controllers", o.controllers},
-      {"controllerFlags", o.controller_flags},
+      {"deviceTaintEviction", o.settings.device_taint_eviction == DeviceTaintEviction::kOwn ? "own" : "observe"},
+      {"deviceTaintEvictionRate", o.settings.device_taint_eviction_rate},
+      {"maxEvictionsPerRule", o.settings.max_evictions_per_rule},
+      {"scheduling", kModes[static_cast<int>(o.settings.scheduling)]},
+      {"schedulerNames", o.settings.scheduler_names},
+      {"releaseGates", o.settings.release_gates},
+      {"gangHoldTimeoutSeconds", std::chrono::duration<double>(o.settings.gang_hold_timeout).count()},
+      {"gangStarvationAfterSeconds", std::chrono::duration<double>(o.settings.gang_starvation_after).count()},
+      {"topologyLevels", o.settings.topology_levels},
+      {"controllers", o.settings.controllers},
+      {"controllerFlags", o.settings.flags},
       {"ignoredTaints", o.ignored_taints},
       {"stepBudget", o.step_budget},
       {"strategy", allocator::strategy_name(o.strategy)},

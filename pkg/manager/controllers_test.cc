@@ -104,7 +104,7 @@ TEST(Controllers, AWordOfASwitchMeansTheSameEverywhere) {
   for (const std::string_view word : reconcile::kSwitchWords) {
     SCOPED_TRACE(word);
     ManagerOptions options = chart_defaults();
-    options.controller_flags["recreate-pinned-pods"] = word;
+    options.settings.flags["recreate-pinned-pods"] = word;
     const bool on = word == "on" || word == "true";
     EXPECT_EQ(reconcile::switched_on(settings_of(options), "recreate-pinned-pods"), on);
     std::set<std::string_view> roles;

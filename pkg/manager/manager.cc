@@ -5,6 +5,7 @@
 
 #include "client/rest/rest_client.h"
 #include "client/transport/paced.h"
+#include "controllers/allocation/options.h"
 #include "pkg/base/strings.h"
 #include "pkg/log/log.h"
 #include "pkg/manager/cache_keeper.h"
@@ -189,7 +190,7 @@ struct Manager::Impl {
   }
 
   bool judges_own_mode() const {
-    return options.claim_templates == ClaimTemplates::kOwn && !options.claim_controller_is_off;
+    return options.settings.claim_templates == ClaimTemplates::kOwn && !options.claim_controller_is_off;
   }
 
   std::vector<std::string> pods_without_claims() {
@@ -320,10 +321,11 @@ struct Manager::Impl {
   }
 
   void run() {
-    log::info("Leading", {{"claimTemplates", options.claim_templates == ClaimTemplates::kOwn ? "own" : "observe"}});
+    log::info("Leading",
+              {{"claimTemplates", options.settings.claim_templates == ClaimTemplates::kOwn ? "own" : "observe"}});
     instruments.set_leader(true);
     // Everything is reconciled once, which continues what the last leader left half done.
-    warn_of_extended_resources(options.allocation.mode, view);
+    warn_of_extended_resources(options.settings.scheduling, view);
     runner.start();
     cache_keeper.start();
     if (serves_best_fit(options.strategy, view)) request_mix_seed.start();

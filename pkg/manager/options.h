@@ -4,7 +4,6 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -12,40 +11,23 @@
 
 #include "client/transport/paced.h"
 #include "controllers/all.h"
-#include "controllers/allocation/options.h"
 #include "pkg/allocator/allocator.h"
 #include "pkg/base/clock.h"
 #include "pkg/inventory/features.h"
-#include "pkg/reconcile/controller.h"
 #include "pkg/reconcile/effect.h"
+#include "pkg/reconcile/settings.h"
 
 namespace dra::manager {
 
-enum class ClaimTemplates {
-  kObserve,  // kube-controller-manager makes and deletes claims; we only back it up
-  kOwn,      // its resourceclaim-controller is off: we do both
-};
-
-// Who evicts the pods of devices with NoExecute taints.
-enum class DeviceTaintEviction {
-  kObserve,  // kube-controller-manager's device-taint-eviction-controller (where it is on); we back it up
-  kOwn,      // we alone: it is off
-};
+using reconcile::ClaimTemplates;
+using reconcile::DeviceTaintEviction;
 
 struct ManagerOptions {
-  ClaimTemplates claim_templates = ClaimTemplates::kObserve;
-  // With kOwn: the operator states that kube-controller-manager's resourceclaim-controller is off (own_mode.h).
+  // What controllers see of it (settings_of()).
+  reconcile::Settings settings = {.controllers = controller_names()};
+  // With ClaimTemplates::kOwn: the operator states that kube-controller-manager's resourceclaim-controller is off
+  // (own_mode.h).
   bool claim_controller_is_off = false;
-  DeviceTaintEviction device_taint_eviction = DeviceTaintEviction::kObserve;
-  // Evictions per second; 0: no limit.
-  double device_taint_eviction_rate = 50;
-  // A DeviceTaintRule that would evict more pods than this waits for an annotation; 0: no limit. With kOwn only.
-  uint64_t max_evictions_per_rule = 0;
-  allocation::Options allocation;
-  // The controllers that run, by name (controllers/list.inc).
-  std::vector<std::string> controllers = controller_names();
-  // The flags given for the controllers themselves, by name without dashes (reconcile::Controller::flags).
-  std::map<std::string, std::string> controller_flags;
   // Feature gates and release. Those not set follow the server, which is asked at the start of each term.
   inventory::FeatureChoice features;
   // Taint keys (NoSchedule) that only our allocator ignores.
@@ -77,7 +59,7 @@ struct ManagerOptions {
   std::function<void(std::string_view controller, const std::string& key)> on_reconcile;
 };
 
-// The options as controllers see them.
+// The settings for controllers, with the feature gates that they need.
 reconcile::Settings settings_of(const ManagerOptions& options);
 
 }  // namespace dra::manager

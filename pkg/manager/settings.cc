@@ -43,8 +43,8 @@ bool serves_best_fit(allocator::Strategy by_default, const reconcile::View& view
   return false;
 }
 
-void warn_of_extended_resources(allocation::Mode mode, const reconcile::View& view) {
-  if (mode == allocation::Mode::kObserve) return;
+void warn_of_extended_resources(reconcile::Scheduling mode, const reconcile::View& view) {
+  if (mode == reconcile::Scheduling::kObserve) return;
   for (const api::DeviceClass* device_class : view.device_classes())
     if (device_class->extended_resource_name)
       log::warning("Gated pods that ask for this extended resource wait, unless a device plugin advertises it",

@@ -17,6 +17,6 @@ allocator::Options allocator_options_of(const ManagerOptions& options, const Clo
 // True when best-fit serves some class: by default, or by the class's annotation.
 bool serves_best_fit(allocator::Strategy by_default, const reconcile::View& view);
 // Logs each class whose extended resource gets no claim of ours: docs/install.md, "What gate mode does not serve".
-void warn_of_extended_resources(allocation::Mode mode, const reconcile::View& view);
+void warn_of_extended_resources(reconcile::Scheduling mode, const reconcile::View& view);
 
 }  // namespace dra::manager

@@ -5,9 +5,6 @@
 // and one line in controllers/list.inc (docs/contributor/a-new-controller.md). Plain data; safe from any thread.
 #pragma once
 
-#include <array>
-#include <cstdint>
-#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -15,6 +12,7 @@
 
 #include "pkg/reconcile/key.h"
 #include "pkg/reconcile/reconciler.h"
+#include "pkg/reconcile/settings.h"
 
 namespace dra::inventory {
 class Inventory;
@@ -27,29 +25,6 @@ class NodeChooser;
 }
 
 namespace dra::reconcile {
-
-enum class Scheduling {
-  kObserve,  // explain only: no writes
-  kGate,     // lift our scheduling gate
-  kBind,     // and bind pods
-};
-
-// What the operator chose, as far as controllers need it.
-struct Settings {
-  std::vector<std::string> controllers;  // the chosen ones, by name
-  Scheduling scheduling = Scheduling::kGate;
-  std::vector<std::string> scheduler_names;
-  bool release_gates = false;
-  bool own_claim_templates = false;                       // kube-controller-manager's resourceclaim-controller is off
-  bool own_taint_eviction = false;                        // its device-taint-eviction-controller is off
-  double taint_eviction_rate = 0;                         // pods a second; 0: no limit
-  uint64_t max_evictions_per_rule = 0;                    // a DeviceTaintRule beyond it waits for approval; 0: no limit
-  bool device_taints = true;                              // the feature gate
-  Duration gang_hold_timeout = std::chrono::seconds(30);  // --gang-hold-timeout
-  Duration gang_starvation_after = std::chrono::minutes(5);  // --gang-starvation-after
-  std::vector<std::string> topology_levels;                  // --topology-levels
-  std::map<std::string, std::string> flags;                  // the controllers' own flags, by name: Controller::flags
-};
 
 // One permission and its verbs, as in a Kubernetes role.
 struct PermissionRule {
@@ -71,9 +46,6 @@ struct Role {
   bool (*reads_only)(const Settings&) = nullptr;  // true: verbs that write are not requested
 };
 
-// The words of a flag that switches something on or off.
-inline constexpr std::array<std::string_view, 4> kSwitchWords{"off", "on", "false", "true"};
-
 // A command line flag of one controller: "--name=value". Every other value than one of its words is refused.
 struct Flag {
   std::string_view name;           // without dashes
@@ -81,12 +53,6 @@ struct Flag {
   std::string_view help;
   std::vector<std::string_view> words{kSwitchWords.begin(), kSwitchWords.end()};
 };
-
-// Whether the switch of this name is on. What reads a switch (controller, roles, permissions) reads it here.
-bool switched_on(const std::map<std::string, std::string>& flags, std::string_view name);
-inline bool switched_on(const Settings& settings, std::string_view name) {
-  return switched_on(settings.flags, name);
-}
 
 // What a controller may keep a reference to. All outlive it.
 struct Tools {

@@ -40,10 +40,10 @@ class World {
       store.listen(table, [this](const apiserver::ChangePtr& change) { events_.push_back(change->object->text()); });
     integration::ProcessOptions process;
     process.manager = integration::Cluster::manager_options();
-    process.manager.device_taint_eviction = manager::DeviceTaintEviction::kOwn;
+    process.manager.settings.device_taint_eviction = manager::DeviceTaintEviction::kOwn;
     if (seed % 2 == 0) {
-      process.manager.allocation.mode = allocation::Mode::kBind;
-      process.manager.allocation.scheduler_names = {"default-scheduler", "ours"};
+      process.manager.settings.scheduling = reconcile::Scheduling::kBind;
+      process.manager.settings.scheduler_names = {"default-scheduler", "ours"};
     }
     process.manager.on_reconcile = [this](std::string_view controller, const std::string& key) {
       passes_[std::string(controller) + " " + key].push_back(now());

@@ -24,7 +24,7 @@ lifecycle::Options quick_lifecycle() {
 allocation::Options options_of(const ArbitrationOptions& model) {
   allocation::Options options;
   if (!model.bind) return options;
-  options.mode = allocation::Mode::kBind;
+  options.mode = reconcile::Scheduling::kBind;
   options.scheduler_names = {ArbitrationModel::kSchedulerName};
   return options;
 }

@@ -73,9 +73,9 @@ Cluster::~Cluster() = default;
 
 manager::ManagerOptions Cluster::manager_options() {
   manager::ManagerOptions options;
-  options.claim_templates = manager::ClaimTemplates::kOwn;
+  options.settings.claim_templates = manager::ClaimTemplates::kOwn;
   options.claim_controller_is_off = true;
-  options.allocation.mode = allocation::Mode::kGate;
+  options.settings.scheduling = reconcile::Scheduling::kGate;
   return options;
 }
 

@@ -320,8 +320,8 @@ TEST_F(Experiment, E20_ANoScheduleTaintKeepsOurAllocationsAway) {
 TEST_F(Experiment, E21_ANoExecuteTaintEvictsAndTheDeviceIsLeftAlone) {
   begin(Claims::kOwn, false);
   start_manager([](manager::ManagerOptions& options) {
-    options.device_taint_eviction = manager::DeviceTaintEviction::kOwn;
-    options.controllers.push_back("tainteviction");
+    options.settings.device_taint_eviction = manager::DeviceTaintEviction::kOwn;
+    options.settings.controllers.push_back("tainteviction");
   });
   api().create(pod("p", {from_template("gpu", "one-gpu")}));
   ASSERT_TRUE(soon([&] { return bound("p"); }));

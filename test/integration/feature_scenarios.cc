@@ -148,15 +148,15 @@ std::vector<Scenario> feature_scenarios() {
   one_node.nodes = 1;
   one_node.devices = 2;
   const auto bind_mode = [](ProcessOptions& process) {
-    process.manager.allocation.mode = allocation::Mode::kBind;
-    process.manager.allocation.scheduler_names = {"dra"};
+    process.manager.settings.scheduling = reconcile::Scheduling::kBind;
+    process.manager.settings.scheduler_names = {"dra"};
   };
   std::vector<Scenario> all;
   all.push_back({"rules", small,
                  [](ProcessOptions& process) {
-                   process.manager.device_taint_eviction = manager::DeviceTaintEviction::kOwn;
-                   process.manager.max_evictions_per_rule = 2;
-                   process.manager.controllers.push_back("tainteviction");
+                   process.manager.settings.device_taint_eviction = manager::DeviceTaintEviction::kOwn;
+                   process.manager.settings.max_evictions_per_rule = 2;
+                   process.manager.settings.controllers.push_back("tainteviction");
                  },
                  play_rules});
   all.push_back({"extended", one_node, bind_mode, play_extended});

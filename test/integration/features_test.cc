@@ -26,8 +26,8 @@ ClusterOptions embedded(size_t nodes, size_t devices) {
 ProcessOptions bind_mode() {
   ProcessOptions process;
   process.manager = Cluster::manager_options();
-  process.manager.allocation.mode = allocation::Mode::kBind;
-  process.manager.allocation.scheduler_names = {"dra"};
+  process.manager.settings.scheduling = reconcile::Scheduling::kBind;
+  process.manager.settings.scheduler_names = {"dra"};
   return process;
 }
 
@@ -56,9 +56,9 @@ TEST(TaintRules, ManyPodsOfADriver) {
   }
   ProcessOptions process;
   process.manager = Cluster::manager_options();
-  process.manager.device_taint_eviction = manager::DeviceTaintEviction::kOwn;
-  process.manager.controllers = {"tainteviction"};
-  process.manager.device_taint_eviction_rate = 50;
+  process.manager.settings.device_taint_eviction = manager::DeviceTaintEviction::kOwn;
+  process.manager.settings.controllers = {"tainteviction"};
+  process.manager.settings.device_taint_eviction_rate = 50;
   Process& manager = cluster.start("m1", process);
   cluster.pass(2s);
 

@@ -50,7 +50,7 @@ TEST(Gate, BesideTheClaimControllerOfKubeControllerManager) {
   Cluster cluster(options);
   ProcessOptions process;
   process.manager = Cluster::manager_options();
-  process.manager.claim_templates = manager::ClaimTemplates::kObserve;
+  process.manager.settings.claim_templates = manager::ClaimTemplates::kObserve;
   Process& manager = cluster.start("m1", process);
   take_through(cluster, 40);
   EXPECT_FALSE(manager.guard().seen().contains("claimtemplate/create-claim"));

@@ -83,8 +83,8 @@ void contend(bool bind, size_t managers) {
     ProcessOptions process;
     process.manager = Cluster::manager_options();
     if (bind) {
-      process.manager.allocation.mode = allocation::Mode::kBind;
-      process.manager.allocation.scheduler_names = {"dra"};
+      process.manager.settings.scheduling = reconcile::Scheduling::kBind;
+      process.manager.settings.scheduler_names = {"dra"};
     }
     cluster.start("m" + std::to_string(i), process);
   }

@@ -27,8 +27,8 @@ class Held : public World {
     begin(Claims::kOwn, /*manager=*/false);
     label_usable(api(), nodes);
     start_manager([](manager::ManagerOptions& options) {
-      options.allocation.mode = allocation::Mode::kBind;
-      options.allocation.scheduler_names = {"dra"};
+      options.settings.scheduling = reconcile::Scheduling::kBind;
+      options.settings.scheduler_names = {"dra"};
     });
   }
   // As a webhook that is down.

@@ -80,10 +80,10 @@ std::string rule_text(const std::string& verb, const client::Permission& p) {
 
 manager::ManagerOptions every_mode() {
   manager::ManagerOptions options = Cluster::manager_options();
-  options.device_taint_eviction = manager::DeviceTaintEviction::kOwn;
-  options.allocation.mode = allocation::Mode::kBind;
-  options.allocation.scheduler_names = {"ours"};
-  options.controller_flags["recreate-pinned-pods"] = "on";
+  options.settings.device_taint_eviction = manager::DeviceTaintEviction::kOwn;
+  options.settings.scheduling = reconcile::Scheduling::kBind;
+  options.settings.scheduler_names = {"ours"};
+  options.settings.flags["recreate-pinned-pods"] = "on";
   options.lease = manager::ManagerOptions::LeaseRef{kNamespace, "dra-controller-manager"};
   return options;
 }

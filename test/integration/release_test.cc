@@ -162,20 +162,20 @@ TEST_F(Ungated, AClassWithAnExtendedResourceNameIsAWarningAtTheStart) {
   Json offered = device_class("offered");
   offered["spec"]["extendedResourceName"] = "example.com/gpu";
   api().create(offered);
-  const auto warnings = [&](allocation::Mode mode) {
+  const auto warnings = [&](reconcile::Scheduling mode) {
     std::vector<std::string> lines;
     log::configure({log::Format::kText, 0, [&](std::string_view line) { lines.emplace_back(line); }, nullptr});
-    start_manager([&](manager::ManagerOptions& options) { options.allocation.mode = mode; });
+    start_manager([&](manager::ManagerOptions& options) { options.settings.scheduling = mode; });
     pass(10s);
     log::configure({log::Format::kText, 0, [](std::string_view) {}, nullptr});
     std::erase_if(lines, [](const std::string& line) { return line.find("extended resource") == std::string::npos; });
     return lines;
   };
-  const std::vector<std::string> gate = warnings(allocation::Mode::kGate);
+  const std::vector<std::string> gate = warnings(reconcile::Scheduling::kGate);
   ASSERT_EQ(gate.size(), 1u);
   EXPECT_EQ(gate[0].front(), 'W');
   EXPECT_NE(gate[0].find("deviceClass=\"offered\" resource=\"example.com/gpu\""), std::string::npos) << gate[0];
-  EXPECT_EQ(warnings(allocation::Mode::kObserve).size(), 0u);
+  EXPECT_EQ(warnings(reconcile::Scheduling::kObserve).size(), 0u);
 }
 
 // kube-scheduler would create and allocate such a pod's claim by itself, and nobody could prove that.

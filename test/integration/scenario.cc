@@ -141,7 +141,7 @@ RunReport run(const Scenario& scenario, const RunOptions& options) {
   process.manager = Cluster::manager_options();
   // With watches that are silent for 90 s a group may wait for five minutes. It would keep nodes from the other groups
   // then, as it should, for longer than scenarios wait (controllers/allocation/kept/kept_nodes.h).
-  process.manager.allocation.gang_starvation_after = std::chrono::hours(2);
+  process.manager.settings.gang_starvation_after = std::chrono::hours(2);
   if (scenario.manager) scenario.manager(process);
   Stage stage(cluster, std::move(process), options);
   scenario.play(stage);

@@ -162,7 +162,7 @@ void play_release(Stage& s) {
   const auto pods = names("r", 11);  // 8 fit
   for (const auto& name : pods) s.api().create(pod(name, {from_template("gpu", "two-gpus")}));
   s.await("the first pods bound", [&] { return s.watchdog().bound_pods() == 8; });
-  s.restart_with([](ProcessOptions& process) { process.manager.allocation.release_gates = true; });
+  s.restart_with([](ProcessOptions& process) { process.manager.settings.release_gates = true; });
   VerdictOptions waiting;
   for (const auto& name : pods)
     if (!s.bound(name)) waiting.may_wait.insert("default/" + name);
@@ -365,8 +365,8 @@ std::vector<Scenario> make_scenarios() {
   small.components.scheduler_allocates = false;
   all.push_back({"templates", small, nullptr, play_templates});
   const auto bind_mode = [](ProcessOptions& process) {
-    process.manager.allocation.mode = allocation::Mode::kBind;
-    process.manager.allocation.scheduler_names = {"dra"};
+    process.manager.settings.scheduling = reconcile::Scheduling::kBind;
+    process.manager.settings.scheduler_names = {"dra"};
   };
   all.push_back({"bind", small, bind_mode, play_bind});
   ClusterOptions one_node = small;
@@ -386,8 +386,8 @@ std::vector<Scenario> make_scenarios() {
   all.push_back({"release", small, nullptr, play_release});
   all.push_back({"eviction", small,
                  [](ProcessOptions& process) {
-                   process.manager.device_taint_eviction = manager::DeviceTaintEviction::kOwn;
-                   process.manager.controllers.push_back("tainteviction");
+                   process.manager.settings.device_taint_eviction = manager::DeviceTaintEviction::kOwn;
+                   process.manager.settings.controllers.push_back("tainteviction");
                  },
                  play_eviction});
   for (Scenario& scenario : feature_scenarios()) all.push_back(std::move(scenario));

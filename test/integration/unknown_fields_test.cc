@@ -53,8 +53,8 @@ TEST(UnknownFields, ADeviceThatTakesCpuOfItsNodeIsNotAllocated) {
     process.manager = Cluster::manager_options();
     PodOptions options;
     if (bind) {
-      process.manager.allocation.mode = allocation::Mode::kBind;
-      process.manager.allocation.scheduler_names = {"dra"};
+      process.manager.settings.scheduling = reconcile::Scheduling::kBind;
+      process.manager.settings.scheduler_names = {"dra"};
       options.gated = false;
       options.scheduler = "dra";
     }

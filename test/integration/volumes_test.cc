@@ -48,7 +48,7 @@ Json volume_claim(const std::string& name, const std::string& class_name) {
             {"resources", {{"requests", {{"storage", "5Gi"}}}}}}}};
 }
 
-class Volumes : public World, public testing::WithParamInterface<allocation::Mode> {
+class Volumes : public World, public testing::WithParamInterface<reconcile::Scheduling> {
  protected:
   Volumes() {
     volumes_ = true;
@@ -57,7 +57,7 @@ class Volumes : public World, public testing::WithParamInterface<allocation::Mod
   void SetUp() override {
     if (!real_programs().empty()) GTEST_SKIP() << "who makes volumes is simulated; test/e2e/real_volumes_test.py";
   }
-  bool binds() const { return GetParam() == allocation::Mode::kBind; }
+  bool binds() const { return GetParam() == reconcile::Scheduling::kBind; }
 
   void furnish() {
     begin(Claims::kOwn, false);
@@ -77,8 +77,8 @@ class Volumes : public World, public testing::WithParamInterface<allocation::Mod
     api().create(
         storage_class("not-on-n0", "disk.example.com", "WaitForFirstConsumer", {{"dra-sandbox/refuses", "n0"}}));
     start_manager([&](manager::ManagerOptions& options) {
-      options.allocation.mode = GetParam();
-      if (binds()) options.allocation.scheduler_names = {"ours"};
+      options.settings.scheduling = GetParam();
+      if (binds()) options.settings.scheduler_names = {"ours"};
     });
   }
 
@@ -225,7 +225,7 @@ TEST_P(Volumes, AGroupNamesTheClassThatIsMissing) {
   EXPECT_EQ(cluster().watchdog().held_devices(), 0u);
 }
 
-INSTANTIATE_TEST_SUITE_P(Modes, Volumes, testing::Values(allocation::Mode::kBind, allocation::Mode::kGate),
-                         [](const auto& mode) { return mode.param == allocation::Mode::kBind ? "Bind" : "Gate"; });
+INSTANTIATE_TEST_SUITE_P(Modes, Volumes, testing::Values(reconcile::Scheduling::kBind, reconcile::Scheduling::kGate),
+                         [](const auto& mode) { return mode.param == reconcile::Scheduling::kBind ? "Bind" : "Gate"; });
 
 }  // namespace dra::integration::volumes_test

@@ -16,7 +16,7 @@ using namespace std::chrono_literals;
 
 class Waiting : public ::testing::Test {
  protected:
-  void begin(size_t nodes, size_t devices, allocation::Mode mode = allocation::Mode::kGate) {
+  void begin(size_t nodes, size_t devices, reconcile::Scheduling mode = reconcile::Scheduling::kGate) {
     ClusterOptions options;
     options.embedded = true;
     options.components.scheduler_allocates = false;
@@ -26,8 +26,8 @@ class Waiting : public ::testing::Test {
     cluster->api().create(claim_template("one-gpu"));
     ProcessOptions process;
     process.manager = Cluster::manager_options();
-    process.manager.allocation.mode = mode;
-    process.manager.allocation.scheduler_names = {"ours"};
+    process.manager.settings.scheduling = mode;
+    process.manager.settings.scheduler_names = {"ours"};
     process.manager.on_reconcile = [this](std::string_view controller, const std::string& key) {
       if (controller == "allocation") ++passes[key];
     };
@@ -151,7 +151,7 @@ TEST_F(Waiting, ACrowdInOneNamespaceDoesNotDelayAnother) {
 
 // Autoscalers read the condition: single pods, pods without claims, and groups.
 TEST_F(Waiting, WhereWeBindPodsThatFitNowhereSaySoWithinASecond) {
-  begin(4, 4, allocation::Mode::kBind);
+  begin(4, 4, reconcile::Scheduling::kBind);
   cluster->api().create(claim_template("too-many", "gpu", 5));
   PodOptions ours;
   ours.gated = false;
@@ -177,7 +177,7 @@ TEST_F(Waiting, WhereWeBindPodsThatFitNowhereSaySoWithinASecond) {
 
 // Beyond a hundred: 50 a second in all and 10 of a namespace, the oldest first.
 TEST_F(Waiting, WhereWeBindACrowdThatFitsNowhereIsToldAtThePaceOfItsNamespaces) {
-  begin(4, 4, allocation::Mode::kBind);
+  begin(4, 4, reconcile::Scheduling::kBind);
   PodOptions ours;
   ours.gated = false;
   ours.scheduler = "ours";

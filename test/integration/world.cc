@@ -24,7 +24,7 @@ void World::begin(Claims claims, bool manager, bool scheduler) {
 void World::start_manager(const std::function<void(manager::ManagerOptions&)>& change) {
   ProcessOptions process;
   process.manager = Cluster::manager_options();
-  if (claims_ == Claims::kObserve) process.manager.claim_templates = manager::ClaimTemplates::kObserve;
+  if (claims_ == Claims::kObserve) process.manager.settings.claim_templates = manager::ClaimTemplates::kObserve;
   if (change) change(process.manager);
   cluster_->start("m1", process);
   soon([&] { return this->manager().manager().leading(); });

@@ -1,4 +1,5 @@
 #include "pkg/manager/permit/chart_roles.h"
+#include "controllers/allocation/options.h"
 
 #include <algorithm>
 #include <optional>
@@ -21,18 +22,18 @@ const std::vector<ModeValue>& mode_values() {
   using O = ManagerOptions;
   static const std::vector<ModeValue> values{
       {"scheduling.mode",
-       {{"gate", [](O& o) { o.allocation.mode = allocation::Mode::kGate; }},
-        {"bind", [](O& o) { o.allocation.mode = allocation::Mode::kBind; }},
-        {"observe", [](O& o) { o.allocation.mode = allocation::Mode::kObserve; }}}},
+       {{"gate", [](O& o) { o.settings.scheduling = reconcile::Scheduling::kGate; }},
+        {"bind", [](O& o) { o.settings.scheduling = reconcile::Scheduling::kBind; }},
+        {"observe", [](O& o) { o.settings.scheduling = reconcile::Scheduling::kObserve; }}}},
       {"claimTemplates",
-       {{"observe", [](O& o) { o.claim_templates = ClaimTemplates::kObserve; }},
-        {"own", [](O& o) { o.claim_templates = ClaimTemplates::kOwn; }}}},
+       {{"observe", [](O& o) { o.settings.claim_templates = ClaimTemplates::kObserve; }},
+        {"own", [](O& o) { o.settings.claim_templates = ClaimTemplates::kOwn; }}}},
       {"deviceTaintEviction",
-       {{"observe", [](O& o) { o.device_taint_eviction = DeviceTaintEviction::kObserve; }},
-        {"own", [](O& o) { o.device_taint_eviction = DeviceTaintEviction::kOwn; }}}},
+       {{"observe", [](O& o) { o.settings.device_taint_eviction = DeviceTaintEviction::kObserve; }},
+        {"own", [](O& o) { o.settings.device_taint_eviction = DeviceTaintEviction::kOwn; }}}},
       {"recreatePinnedPods",
-       {{"off", [](O& o) { o.controller_flags[std::string(allocation::kRecreateFlag)] = "off"; }},
-        {"on", [](O& o) { o.controller_flags[std::string(allocation::kRecreateFlag)] = "on"; }}}},
+       {{"off", [](O& o) { o.settings.flags[std::string(allocation::kRecreateFlag)] = "off"; }},
+        {"on", [](O& o) { o.settings.flags[std::string(allocation::kRecreateFlag)] = "on"; }}}},
   };
   return values;
 }

@@ -16,8 +16,8 @@ namespace {
 constexpr int kMissedRenewals = 4;
 
 bool binds_default_scheduler(const ManagerOptions& options) {
-  const auto& names = options.allocation.scheduler_names;
-  return options.allocation.mode == allocation::Mode::kBind &&
+  const auto& names = options.settings.scheduler_names;
+  return options.settings.scheduling == reconcile::Scheduling::kBind &&
          std::find(names.begin(), names.end(), "default-scheduler") != names.end();
 }
 
@@ -39,12 +39,12 @@ ComponentPresence presence_of(const Result<std::string>& lease, WallTime now) {
 
 std::vector<std::string> advice(const ControlPlane& found, const ManagerOptions& options) {
   std::vector<std::string> out;
-  const bool own = options.claim_templates == ClaimTemplates::kOwn;
+  const bool own = options.settings.claim_templates == ClaimTemplates::kOwn;
   if (!own && found.controller_manager == ComponentPresence::kAbsent)
     out.emplace_back(
         "kube-controller-manager is not seen (no fresh lease kube-system/kube-controller-manager): with "
         "--claim-templates=observe nobody makes claims from templates; --claim-templates=own does");
-  if (options.device_taint_eviction == DeviceTaintEviction::kOwn &&
+  if (options.settings.device_taint_eviction == DeviceTaintEviction::kOwn &&
       found.controller_manager == ComponentPresence::kPresent)
     out.emplace_back(
         "kube-controller-manager runs: with --device-taint-eviction=own its device-taint-eviction-controller must be "
@@ -53,7 +53,7 @@ std::vector<std::string> advice(const ControlPlane& found, const ManagerOptions&
     out.emplace_back(
         "kube-scheduler runs: no other scheduler may serve the names in --scheduler-names, and default-scheduler is "
         "among them; leave it out unless kube-scheduler's profiles have another name");
-  if (options.allocation.mode == allocation::Mode::kGate && found.scheduler == ComponentPresence::kAbsent)
+  if (options.settings.scheduling == reconcile::Scheduling::kGate && found.scheduler == ComponentPresence::kAbsent)
     out.emplace_back(
         "kube-scheduler is not seen (no fresh lease kube-system/kube-scheduler): with --scheduling=gate nobody binds "
         "the pods whose gate is lifted; --scheduling=bind does");

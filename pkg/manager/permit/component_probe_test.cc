@@ -28,16 +28,16 @@ TEST(ControlPlane, AFreshLeaseMeansPresence) {
 
 TEST(ControlPlane, AdviceIsGivenWhereModesDoNotFit) {
   ManagerOptions options;
-  options.allocation.mode = allocation::Mode::kGate;
+  options.settings.scheduling = reconcile::Scheduling::kGate;
   EXPECT_TRUE(advice({ComponentPresence::kPresent, ComponentPresence::kPresent}, options).empty());
   EXPECT_TRUE(advice({}, options).empty());
   EXPECT_EQ(advice({ComponentPresence::kAbsent, ComponentPresence::kAbsent}, options).size(), 2u);
-  options.claim_templates = ClaimTemplates::kOwn;
-  options.allocation.mode = allocation::Mode::kBind;
-  options.allocation.scheduler_names = {"ours"};
+  options.settings.claim_templates = ClaimTemplates::kOwn;
+  options.settings.scheduling = reconcile::Scheduling::kBind;
+  options.settings.scheduler_names = {"ours"};
   EXPECT_TRUE(advice({ComponentPresence::kPresent, ComponentPresence::kPresent}, options).empty())
       << "own mode says it by itself";
-  options.allocation.scheduler_names = {"default-scheduler"};
+  options.settings.scheduler_names = {"default-scheduler"};
   EXPECT_EQ(advice({ComponentPresence::kAbsent, ComponentPresence::kPresent}, options).size(), 1u);
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "controllers/all.h"
+#include "controllers/allocation/options.h"
 #include "pkg/base/strings.h"
 #include "pkg/manager/options.h"
 
@@ -86,7 +87,7 @@ std::vector<PermissionRole> make_roles() {
 }  // namespace
 
 bool controller_runs(const ManagerOptions& options, std::string_view name) {
-  const auto& chosen = options.controllers;
+  const auto& chosen = options.settings.controllers;
   const reconcile::Controller* controller = find_controller(name);
   if (!controller || std::find(chosen.begin(), chosen.end(), name) == chosen.end()) return false;
   return !controller->runs || controller->runs(settings_of(options));
@@ -106,9 +107,9 @@ std::vector<const PermissionRole*> needed_roles(const ManagerOptions& options) {
     if (role.described && role.described->needed && !role.described->needed(settings)) continue;
     if (role.controller.empty() && role.name.starts_with("allocation-") && !controller_runs(options, "allocation"))
       continue;
-    if (role.name == kBindVolumesRole && options.allocation.mode != allocation::Mode::kBind) continue;
+    if (role.name == kBindVolumesRole && options.settings.scheduling != reconcile::Scheduling::kBind) continue;
     if (role.name == kUpdateClaimsRole &&
-        (options.allocation.mode == allocation::Mode::kObserve ||
+        (options.settings.scheduling == reconcile::Scheduling::kObserve ||
          (!controller_runs(options, "allocation") && !controller_runs(options, "lifecycle"))))
       continue;
     if (role.name == kJobsRole && !reconcile::switched_on(settings, allocation::kRecreateFlag)) continue;
