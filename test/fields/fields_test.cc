@@ -1,0 +1,250 @@
+// The schema tables (pkg/api/schema) against the code that has a list of fields of its own: decoding, encoding, what a
+// snapshot keeps, and the Go structs in the embedded server's messages. A field that one of them leaves out fails here,
+// unless a list of this file has it, with the reason. So whoever adds a field to a table learns what else needs it.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "pkg/api/decode.h"
+#include "pkg/api/encode.h"
+#include "pkg/apiserver/codec/protobuf_answer.h"
+#include "pkg/apiserver/validation/go_render.h"
+#include "pkg/inspect/source/prune.h"
+#include "test/support/schema_places.h"
+
+namespace dra::fields_test {
+namespace {
+
+using api::schema::ObjectType;
+using test::json;
+
+// Place ("spec.devices.name", without indices and keys) to reason. A list also covers what is below its places.
+using Reasons = std::map<std::string, std::string, std::less<>>;
+
+const std::string kServers = "the server's own: nothing here reads it";
+const std::string kConsumers = "for the consumer of the device, nothing here reads it";
+
+const Reasons kMetadata = {
+    {"metadata.selfLink", "never set since 1.20"},
+    {"metadata.deletionGracePeriodSeconds", kServers},
+    {"metadata.ownerReferences.blockOwnerDeletion", kServers},
+    {"metadata.managedFields.apiVersion", kServers},
+    {"metadata.managedFields.fieldsType", kServers},
+    {"metadata.managedFields.time", kServers},
+};
+
+// One served version of a kind, as the code sees it.
+struct Kind {
+  std::string version;
+  std::string name;
+  std::string plural;
+  // Equal for objects that decode to the same.
+  bool (*same)(const json& a, const json& b);
+  // Decodes and encodes; null: nothing encodes this kind.
+  json (*recoded)(const json& object);
+  Reasons not_decoded;
+  Reasons not_encoded;
+};
+
+template <class T>
+T read(const json& object) {
+  Result<T> one = api::decode<T>(object.dump());
+  EXPECT_TRUE(one) << one.error().message() << "\n" << object.dump(1);
+  return one ? std::move(*one) : T{};
+}
+
+template <class T>
+bool same(const json& a, const json& b) {
+  return read<T>(a) == read<T>(b);
+}
+
+bool same_class(const json& a, const json& b) {
+  const auto x = read<api::DeviceClass>(a), y = read<api::DeviceClass>(b);
+  return x.metadata == y.metadata && x.selectors == y.selectors && x.config == y.config &&
+         x.extended_resource_name == y.extended_resource_name;
+}
+
+// Without spec_json, which has the bytes of every field.
+bool same_template(const json& a, const json& b) {
+  const auto x = read<api::ResourceClaimTemplate>(a), y = read<api::ResourceClaimTemplate>(b);
+  return x.metadata == y.metadata && x.claim_labels == y.claim_labels && x.claim_annotations == y.claim_annotations &&
+         x.spec == y.spec;
+}
+
+bool same_rule(const json& a, const json& b) {
+  return api::encode(read<api::DeviceTaintRule>(a)) == api::encode(read<api::DeviceTaintRule>(b));
+}
+
+template <class T>
+json recoded(const json& object) {
+  return json::parse(api::encode(read<T>(object)));
+}
+
+const ObjectType& type_of(const Kind& kind) {
+  return *apiserver::find_message_type("resource.k8s.io/" + kind.version, kind.name);
+}
+
+// Devices with one attribute of each type: an attribute with two values is unusable.
+void spread_attributes(json& value) {
+  if (value.is_object() && value.contains("attributes")) {
+    json attributes = json::object();
+    for (const auto& [type, one] : value["attributes"]["key"].items()) attributes[type] = {{type, one}};
+    value["attributes"] = attributes;
+  }
+  if (value.is_structured())
+    for (json& part : value) spread_attributes(part);
+}
+
+json full(const Kind& kind) {
+  json object = test::full_object(type_of(kind));
+  spread_attributes(object);
+  object["apiVersion"] = "resource.k8s.io/" + kind.version;
+  object["kind"] = kind.name;
+  return object;
+}
+
+// The entry for the place or for one that it is below.
+const std::string* reason_for(const Reasons& reasons, const std::string& place) {
+  for (const auto& [at, reason] : reasons)
+    if (place == at || place.starts_with(at + ".")) return &reason;
+  return nullptr;
+}
+
+struct Member {
+  json::json_pointer at;
+  std::string place;
+};
+
+std::vector<Member> members_of(const json& object, const ObjectType& type) {
+  std::vector<Member> members;
+  test::each_place(object, type, {}, [&](const test::Place& here) {
+    for (const auto& [name, value] : object.at(here.at).items())
+      if (here.type->find(name) != nullptr)
+        members.push_back({here.at / name, here.place + (here.place.empty() ? "" : ".") + name});
+  });
+  return members;
+}
+
+json without(json object, const json::json_pointer& at) {
+  object.at(at.parent_pointer()).erase(at.back());
+  return object;
+}
+
+const Reasons kSliceNotDecoded = {
+    {"spec.devices.nodeAllocatableResourceMappings", "not supported: the device counts as one with an unknown field"},
+    {"spec.devices.basic.nodeAllocatableResourceMappings", "the same in v1beta1"},
+};
+const Reasons kClaimNotDecoded = {
+    {"status.devices.data", kConsumers},
+    {"status.devices.networkData", kConsumers},
+};
+
+const std::vector<Kind>& kinds() {
+  static const std::vector<Kind> all = [] {
+    std::vector<Kind> out;
+    for (const char* version : {"v1", "v1beta2", "v1beta1"}) {
+      const bool encoded = std::string(version) == "v1";
+      out.push_back({version,
+                     "ResourceSlice",
+                     "resourceslices",
+                     same<api::ResourceSlice>,
+                     encoded ? recoded<api::ResourceSlice> : nullptr,
+                     kSliceNotDecoded,
+                     {}});
+      out.push_back({version,
+                     "ResourceClaim",
+                     "resourceclaims",
+                     same<api::ResourceClaim>,
+                     encoded ? recoded<api::ResourceClaim> : nullptr,
+                     kClaimNotDecoded,
+                     {}});
+      out.push_back(
+          {version, "DeviceClass", "deviceclasses", same_class, encoded ? recoded<api::DeviceClass> : nullptr, {}, {}});
+      out.push_back({version, "ResourceClaimTemplate", "resourceclaimtemplates", same_template, nullptr, {}, {}});
+    }
+    out.push_back({"v1beta2", "DeviceTaintRule", "devicetaintrules", same_rule, recoded<api::DeviceTaintRule>, {}, {}});
+    return out;
+  }();
+  return all;
+}
+
+}  // namespace
+
+TEST(Fields, AreDecodedOrListed) {
+  for (const Kind& kind : kinds()) {
+    SCOPED_TRACE(kind.version + " " + kind.name);
+    json object = full(kind);
+    std::set<std::string> used;
+    for (const Member& member : members_of(object, type_of(kind))) {
+      for (const Reasons* reasons : {&kMetadata, &kind.not_decoded})
+        if (reason_for(*reasons, member.place)) used.insert(member.place);
+      if (used.contains(member.place)) continue;
+      EXPECT_FALSE(kind.same(object, without(object, member.at))) << member.place << " changes nothing that is decoded";
+    }
+    for (const auto& [place, reason] : kind.not_decoded)
+      EXPECT_TRUE(used.contains(place) || place.find(".basic.") != std::string::npos ||
+                  kind.version == std::string("v1beta1"))
+          << place << " is listed and no field";
+  }
+}
+
+TEST(Fields, AreEncodedOrListed) {
+  for (const Kind& kind : kinds()) {
+    if (kind.recoded == nullptr) continue;
+    SCOPED_TRACE(kind.version + " " + kind.name);
+    const json object = full(kind), written = kind.recoded(object);
+    for (const Member& member : members_of(object, type_of(kind))) {
+      if (reason_for(kMetadata, member.place) || reason_for(kind.not_decoded, member.place)) continue;
+      if (reason_for(kind.not_encoded, member.place)) {
+        EXPECT_FALSE(written.contains(member.at)) << member.place << " is encoded: off the list";
+        continue;
+      }
+      ASSERT_TRUE(written.contains(member.at)) << member.place << " is not encoded";
+      if (!object.at(member.at).is_structured()) EXPECT_EQ(written.at(member.at), object.at(member.at)) << member.place;
+    }
+  }
+}
+
+// A snapshot keeps what decisions read: all of these kinds, and of a pod all that is decoded.
+TEST(Fields, SurviveASnapshot) {
+  for (const Kind& kind : kinds()) {
+    const json object = full(kind);
+    json kept = object;
+    inspect::prune(kind.plural, kept);
+    for (const char* part : {"apiVersion", "kind", "spec", "status"})
+      EXPECT_EQ(kept.value(part, json()), object.value(part, json())) << kind.name << " " << part;
+  }
+  json pod = test::full_object(*test::all_schemas().find("core/v1", "Pod"));
+  json kept = pod;
+  inspect::prune("pods", kept);
+  for (json* one : {&pod, &kept}) (*one)["metadata"] = {{"name", "p"}, {"namespace", "n"}};
+  EXPECT_LT(kept.dump().size(), pod.dump().size());
+  const auto before = read<api::Pod>(pod);
+  EXPECT_EQ(before, read<api::Pod>(kept));
+  // The comparison sees each part of the spec and the status that a snapshot keeps.
+  for (const char* part : {"spec", "status"})
+    for (const auto& [name, value] : kept[part].items()) {
+      const json less = without(kept, json::json_pointer("/" + std::string(part)) / name);
+      EXPECT_FALSE(before == read<api::Pod>(less)) << part << "." << name << " is kept and nothing reads it";
+    }
+}
+
+// The structs in messages such as "spec: Invalid value: {"Devices":...}" have every field, under the name of its JSON.
+TEST(Fields, AreRendered) {
+  for (const char* name :
+       {"ResourceClaimSpec", "DeviceClaim", "DeviceRequest", "ExactDeviceRequest", "DeviceSubRequest", "DeviceSelector",
+        "CELDeviceSelector", "DeviceToleration", "CapacityRequirements", "DeviceConstraint", "DeviceClaimConfiguration",
+        "AllocationResult", "DeviceAllocationResult", "DeviceAllocationConfiguration", "DeviceRequestAllocationResult",
+        "DeviceAttribute"}) {
+    const ObjectType* type = test::all_schemas().find("resource/v1", name);
+    ASSERT_NE(type, nullptr) << name;
+    const json rendered = json::parse(apiserver::render_go(name, test::full_object(*type)));
+    EXPECT_EQ(rendered.size(), type->visible.size()) << name << ": " << rendered.dump();
+    for (const auto& [field, value] : rendered.items())
+      EXPECT_FALSE(value.is_null() || value == "" || value == 0) << name << "." << field << " has another name in JSON";
+  }
+}
+
+}  // namespace dra::fields_test
