@@ -89,7 +89,7 @@ struct Bench {
     for (auto _ : state) {
       const Decision decision = gangs.decide(request, nodes);
       steps = decision.steps;
-      if (decision.outcome != expected) state.SkipWithError(std::string(outcome_name(decision.outcome)).c_str());
+      if (decision.outcome != expected) state.SkipWithError(std::string(group_outcome_name(decision.outcome)).c_str());
     }
     state.counters["steps"] = static_cast<double>(steps);
   }
@@ -108,27 +108,27 @@ constexpr allocator::Strategy kStrategies[] = {allocator::Strategy::kFirstFit, a
 void BM_Found(benchmark::State& state) {
   Bench bench(kStrategies[state.range(1)]);
   bench.add_members(static_cast<int>(state.range(0)), 1);
-  bench.run(state, Outcome::kFound);
+  bench.run(state, Outcome::kFeasible);
 }
 void BM_FoundInRack(benchmark::State& state) {
   Bench bench(kStrategies[state.range(1)]);
   bench.add_members(static_cast<int>(state.range(0)), 1);
   bench.request.topology = {{"rack"}, 0, {}};
-  bench.run(state, Outcome::kFound);
+  bench.run(state, Outcome::kFeasible);
 }
 // Members of 2, 4 and 8 GPUs.
 void BM_FoundMixed(benchmark::State& state) {
   Bench bench(kStrategies[state.range(1)]);
   const int third = static_cast<int>(state.range(0)) / 3;
   for (const int gpus : {2, 4, 8}) bench.add_members(third, gpus);
-  bench.run(state, Outcome::kFound);
+  bench.run(state, Outcome::kFeasible);
 }
 // One device too few, spread over the nodes.
 void BM_TooFewDevices(benchmark::State& state) {
   Bench bench(kStrategies[state.range(1)]);
   bench.hold_all_but(static_cast<int>(state.range(0)) - 1);
   bench.add_members(static_cast<int>(state.range(0)), 1);
-  bench.run(state, Outcome::kImpossible);
+  bench.run(state, Outcome::kInfeasible);
 }
 // Counting does not refute it: CPU is short.
 void BM_TooLittleCpu(benchmark::State& state) {
@@ -136,7 +136,7 @@ void BM_TooLittleCpu(benchmark::State& state) {
   bench.add_members(static_cast<int>(state.range(0)), 1);
   for (int n = 0; n < kNodes; ++n) bench.fleet[static_cast<size_t>(n)].cpu = 0;
   for (int n = 0; n < state.range(0) - 1; ++n) bench.fleet[static_cast<size_t>(n % kNodes)].cpu += 1000;
-  bench.run(state, Outcome::kImpossible);
+  bench.run(state, Outcome::kInfeasible);
 }
 
 // Two kinds, half of the members each. Only `nodes` nodes have devices, four each; one more node would suffice.
@@ -146,7 +146,7 @@ void run_mixed(benchmark::State& state, int first_gpus, int second_gpus, int nod
   bench.hold_all_but_four_on(nodes);
   bench.add_members(half, first_gpus);
   bench.add_members(half, second_gpus);
-  bench.run(state, Outcome::kImpossible);
+  bench.run(state, Outcome::kInfeasible);
 }
 // 4 and 2 GPUs: too few devices in sum, though enough for either kind alone.
 void BM_MixedTooFewDevices(benchmark::State& state) {
@@ -169,11 +169,11 @@ void run_mixed_cpu(benchmark::State& state, Outcome expected, bool counted) {
   bench.run(state, expected, counted);
 }
 void BM_MixedTooLittleCpu(benchmark::State& state) {
-  run_mixed_cpu(state, Outcome::kImpossible, true);
+  run_mixed_cpu(state, Outcome::kInfeasible, true);
 }
 // Nothing counts what is short, so it stays undecided.
 void BM_MixedUndecided(benchmark::State& state) {
-  run_mixed_cpu(state, Outcome::kUndecided, false);
+  run_mixed_cpu(state, Outcome::kBudgetSpent, false);
 }
 
 void sizes(benchmark::internal::Benchmark* bench) {

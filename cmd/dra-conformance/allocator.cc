@@ -130,7 +130,7 @@ int run_worlds(const AllocatorFlags& flags) {
   }
   for (uint64_t i = 0; i < flags.write_worlds; ++i) {
     const oracle::World world = oracle::random_world(flags.seed + i);
-    const oracle::Verdict verdict = oracle::solve(world, 100'000);
+    const oracle::Solution verdict = oracle::solve(world, 100'000);
     std::optional<bool> feasible;
     if (verdict.answer == oracle::Answer::kFeasible) feasible = true;
     if (verdict.answer == oracle::Answer::kInfeasible) feasible = false;

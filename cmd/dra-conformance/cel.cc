@@ -43,7 +43,7 @@ int judge_all(CelSuite& suite, const CelOptions& options) {
   size_t failed = 0;
   size_t allowed = 0;
   for (size_t i = 0; i < suite.size(); ++i) {
-    const Verdict verdict = suite.judge(i);
+    const Judgement verdict = suite.judge(i);
     const std::string id = suite.id(i);
     const auto deviation = options.deviations.find(id.substr(0, id.find(' ')));
     if (verdict.passed()) {

@@ -25,7 +25,7 @@ bool has_stable_text(const std::string& category) {
   return std::find(kOwn.begin(), kOwn.end(), category) == kOwn.end();
 }
 
-struct Outcome {
+struct Evaluated {
   cel::CompileResult compiled;
   cel::EvalResult evaluated;
   cel::ApiVerdict verdict = cel::ApiVerdict::kInvalid;
@@ -46,7 +46,7 @@ class DraSuite : public CelSuite {
   std::string id(size_t index) const override { return vectors_[index]["id"]; }
 
   nlohmann::ordered_json answer(size_t index) override {
-    const Outcome o = run(vectors_[index]);
+    const Evaluated o = run(vectors_[index]);
     nlohmann::ordered_json line;
     line["id"] = id(index);
     line["compile"] = o.compiled.ok() ? "ok" : category(o);
@@ -64,11 +64,11 @@ class DraSuite : public CelSuite {
     return line;
   }
 
-  Verdict judge(size_t index) override {
+  Judgement judge(size_t index) override {
     const Json& vector = vectors_[index];
     const Json& expected = expectation(vector);
-    const Outcome o = run(vector);
-    Verdict verdict;
+    const Evaluated o = run(vector);
+    Judgement verdict;
     if (expected["compile"] == "ok")
       judge_success(expected, o, verdict);
     else
@@ -78,10 +78,12 @@ class DraSuite : public CelSuite {
   }
 
  private:
-  static std::string category(const Outcome& o) { return std::string(cel::category_name(o.compiled.error->category)); }
+  static std::string category(const Evaluated& o) {
+    return std::string(cel::category_name(o.compiled.error->category));
+  }
 
-  Outcome run(const Json& vector) {
-    Outcome o;
+  Evaluated run(const Json& vector) {
+    Evaluated o;
     const std::string expression = vector["expr"];
     o.compiled = cel::compile(expression, environment_);
     const auto created = cel::compile(expression, api_environment_);
@@ -109,7 +111,7 @@ class DraSuite : public CelSuite {
     return vector.contains(name) ? vector[name] : vector["v136"];
   }
 
-  void judge_success(const Json& expected, const Outcome& o, Verdict& verdict) const {
+  void judge_success(const Json& expected, const Evaluated& o, Judgement& verdict) const {
     if (!o.compiled.ok()) {
       verdict.expect(false, "does not compile (" + category(o) + "): " + o.compiled.error->message);
       return;
@@ -124,7 +126,7 @@ class DraSuite : public CelSuite {
     judge_cost(expected, o, verdict);
   }
 
-  void judge_evaluation(const Json& expected, const Outcome& o, Verdict& verdict) const {
+  void judge_evaluation(const Json& expected, const Evaluated& o, Judgement& verdict) const {
     const std::string got = o.evaluated.ok()
                                 ? (o.evaluated.value ? "true" : "false")
                                 : std::string(cel::category_name(o.evaluated.error)) + " (" + o.evaluated.message + ")";
@@ -143,7 +145,7 @@ class DraSuite : public CelSuite {
     }
   }
 
-  static void judge_cost(const Json& expected, const Outcome& o, Verdict& verdict) {
+  static void judge_cost(const Json& expected, const Evaluated& o, Judgement& verdict) {
     const std::string got = "cost " + std::to_string(o.evaluated.cost);
     if (expected.contains("cost")) {
       const uint64_t cost = cost_of(expected["cost"]);
@@ -156,7 +158,7 @@ class DraSuite : public CelSuite {
     }
   }
 
-  void judge_refusal(const Json& expected, const Outcome& o, Verdict& verdict) const {
+  void judge_refusal(const Json& expected, const Evaluated& o, Judgement& verdict) const {
     const std::string wanted = expected["category"];
     if (o.compiled.ok()) {
       verdict.expect(false, "compiles, want " + wanted);
@@ -171,7 +173,7 @@ class DraSuite : public CelSuite {
     }
   }
 
-  void judge_api(const Json& vector, const Outcome& o, Verdict& verdict) const {
+  void judge_api(const Json& vector, const Evaluated& o, Judgement& verdict) const {
     const cel::EnvironmentOptions& env = options_.environment;
     const char* name = env.release == cel::Release::k137 ? "api137" : env.list_attributes ? "api136lists" : "api136";
     if (!vector.contains(name)) name = "api136";

@@ -17,7 +17,7 @@ struct CelOptions {
 };
 
 // Collects what is wrong with one case.
-class Verdict {
+class Judgement {
  public:
   void expect(bool ok, const std::string& what) {
     if (!ok) why_ += (why_.empty() ? "" : "; ") + what;
@@ -37,7 +37,7 @@ class CelSuite {
   virtual std::string id(size_t index) const = 0;
   // The answer to one case, as README's format has it.
   virtual nlohmann::ordered_json answer(size_t index) = 0;
-  virtual Verdict judge(size_t index) = 0;
+  virtual Judgement judge(size_t index) = 0;
 };
 
 std::unique_ptr<CelSuite> make_dra_suite(const nlohmann::json& file, const CelOptions& options);

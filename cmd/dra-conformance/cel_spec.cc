@@ -63,10 +63,10 @@ class SpecSuite : public CelSuite {
     return line;
   }
 
-  Verdict judge(size_t index) override {
+  Judgement judge(size_t index) override {
     const Json& test = tests_[index];
     const SpecOutcome o = run(test);
-    Verdict verdict;
+    Judgement verdict;
     const bool as_specified = test["dra"].is_string();
     const Json& expected = as_specified ? test : test["dra"];
     const std::string stage = as_specified ? "" : expected["stage"].get<std::string>();

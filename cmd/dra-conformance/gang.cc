@@ -115,8 +115,8 @@ class GangRun {
     const gang::Decision decision = fleet_.place(waiting.group);
     longest_ = std::max<int64_t>(longest_, std::chrono::nanoseconds(std::chrono::steady_clock::now() - start).count());
     ++attempts_;
-    undecided_ += decision.outcome == gang::Outcome::kUndecided;
-    const bool found = decision.outcome == gang::Outcome::kFound;
+    undecided_ += decision.outcome == allocator::Outcome::kBudgetSpent;
+    const bool found = decision.outcome == allocator::Outcome::kFeasible;
     if (found) {
       ++placed_;
       waited_ += now_ - waiting.since;
@@ -126,8 +126,8 @@ class GangRun {
   }
 
   void write(const std::string& group, const gang::Decision& decision) {
-    json line = {{"at", now_}, {"name", group}, {"outcome", std::string(outcome_name(decision.outcome))}};
-    if (decision.outcome == gang::Outcome::kFound) {
+    json line = {{"at", now_}, {"name", group}, {"outcome", std::string(gang::group_outcome_name(decision.outcome))}};
+    if (decision.outcome == allocator::Outcome::kFeasible) {
       if (!decision.domain.empty()) line["domain"] = decision.domain;
       line["members"] = json::array();
       for (const gang::Placed& placed : decision.members) {

@@ -163,8 +163,8 @@ gang::Decision GangFleet::place(const FleetGroup& group) {
   PlacementNodes nodes(*this, waiting);
   gang::Decision decision;
   do decision = gangs_.decide(waiting.request, nodes);
-  while (decision.outcome == gang::Outcome::kUnfinished);
-  if (decision.outcome != gang::Outcome::kFound) return decision;
+  while (decision.outcome == allocator::Outcome::kUnfinished);
+  if (decision.outcome != allocator::Outcome::kFeasible) return decision;
   ++changes_;
   for (const gang::Placed& placed : decision.members) nodes.place(placed.member, placed.node);
   for (const gang::ClaimResult& one : decision.claims) {

@@ -80,7 +80,7 @@ json refusals_of(const Cluster& cluster, const Decision& decision) {
   if (decision.narrowed_by_name)
     for (const placement::NodeIndex node : cluster.nodes()) out[cluster.rest(node).name] = refused_by_name();
   for (size_t i = 0; i < decision.candidates.size(); ++i) {
-    const placement::Verdict& verdict = decision.verdicts[i];
+    const placement::NodeRefusal& verdict = decision.verdicts[i];
     const std::string& name = cluster.rest(decision.candidates[i]).name;
     out.erase(name);
     if (verdict.plugin == Plugin::kNone) continue;

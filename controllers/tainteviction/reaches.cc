@@ -14,7 +14,7 @@ void Reaches::judge_pod(const View& view, const inventory::Inventory& inventory,
   RuleReading reading;
   if (rule.taint.effect == "None") reading.as_no_execute = rule.metadata.uid;
   const api::Pod* pod = view.pod(key);
-  const std::optional<Verdict> verdict = pod ? judge(view, inventory, *pod, reading) : std::nullopt;
+  const std::optional<DueEviction> verdict = pod ? judge(view, inventory, *pod, reading) : std::nullopt;
   if (verdict && verdict->rules.contains(rule.metadata.uid)) {
     if (known.pods.emplace(key, pod->metadata.ns).second) ++known.namespaces[pod->metadata.ns];
   } else if (const auto was = known.pods.find(key); was != known.pods.end()) {

@@ -75,7 +75,7 @@ Reach reach_of(const View& view, const inventory::Inventory& inventory, const ap
       if (is_selected(rule, result)) devices.emplace(result.driver, result.pool, result.device);
     for (const api::Pod* pod : view.pods_of_claim(claim.metadata.key())) {
       if (pods.contains(pod->metadata.uid)) continue;
-      const std::optional<Verdict> verdict = judge(view, inventory, *pod, reading);
+      const std::optional<DueEviction> verdict = judge(view, inventory, *pod, reading);
       if (!verdict || !verdict->rules.contains(rule.metadata.uid)) continue;
       pods.insert(pod->metadata.uid);
       namespaces.insert(pod->metadata.ns);

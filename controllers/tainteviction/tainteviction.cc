@@ -49,7 +49,7 @@ bool is_marked(const api::Pod& pod) {
 
 // The other controller did not evict the pod. It gets a reason of its own, so that nobody takes the event for a
 // cancelled announcement.
-void report_left(const View& view, Outcome& outcome, const api::Pod& pod, const Verdict& verdict) {
+void report_left(const View& view, Outcome& outcome, const api::Pod& pod, const DueEviction& verdict) {
   const std::string due = format_rfc3339(verdict.due);
   emit_once(view, outcome,
             {ref_of(pod), true, "DeviceTaintNotEvicted", "Delete",
@@ -60,7 +60,7 @@ void report_left(const View& view, Outcome& outcome, const api::Pod& pod, const 
 }
 
 // Event, condition, deletion, in upstream's order; after a crash in between the next reconcile continues.
-void evict(const View& view, Outcome& outcome, const api::Pod& pod, const Verdict& verdict) {
+void evict(const View& view, Outcome& outcome, const api::Pod& pod, const DueEviction& verdict) {
   record(view, outcome, pod, "Marking for deletion: " + verdict.reason, kStarted);
   if (!is_marked(pod)) outcome.add(write_disruption_target(view, pod, kConditionReason, kConditionMessage));
   Write deletion = write_delete(Kind::kPod, pod.metadata, "evict");
@@ -149,7 +149,7 @@ Outcome TaintEvictionReconciler::reconcile_pod(const View& view, const api::Pod&
   Outcome outcome;
   const api::Pod* pod = &the_pod;
   bool counting = false;
-  const std::optional<Verdict> verdict = judge(view, inventory_, *pod, reading(view, counting));
+  const std::optional<DueEviction> verdict = judge(view, inventory_, *pod, reading(view, counting));
   if (counting) {
     outcome.requeue_in(kCountingTakes);
     if (!verdict) return outcome;
@@ -187,7 +187,7 @@ Outcome TaintEvictionReconciler::reconcile_pod(const View& view, const api::Pod&
 
 void TaintEvictionReconciler::add_if_concerned(const View& view, const api::Pod& pod, EnqueueRequests& out) const {
   if (pod.node_name.empty()) return;
-  const std::optional<Verdict> verdict = judge(view, inventory_, pod);
+  const std::optional<DueEviction> verdict = judge(view, inventory_, pod);
   if (verdict || announced(view, pod)) out.add(pod_key(pod.metadata.key()));
   if (!verdict || verdict->rules.empty() || !options_.evicts) return;
   // With the guard on, pods wait for the rule's status.

@@ -75,10 +75,10 @@ std::optional<Timestamp> eviction_time(const api::DeviceTaint& taint, const api:
   return due <= kLastTime ? std::optional(due) : std::nullopt;
 }
 
-std::optional<Verdict> judge(const View& view, const inventory::Inventory& inventory, const api::Pod& pod,
-                             const RuleReading& reading) {
+std::optional<DueEviction> judge(const View& view, const inventory::Inventory& inventory, const api::Pod& pod,
+                                 const RuleReading& reading) {
   if (pod.node_name.empty() || pod.terminal() || pod.metadata.deleting()) return std::nullopt;
-  std::optional<Verdict> verdict;
+  std::optional<DueEviction> verdict;
   std::set<std::string> rules;
   size_t as_early = 0;
   const auto weigh = [&](const api::ResourceClaim& claim, const api::DeviceRequestAllocationResult& result,
@@ -90,7 +90,7 @@ std::optional<Verdict> judge(const View& view, const inventory::Inventory& inven
     if (!due) return;
     if (!placed.rule_uid.empty()) rules.insert(placed.rule_uid);
     if (!verdict || *due < verdict->due) {
-      verdict = Verdict{*due, reason_text(claim, result, placed), {}};
+      verdict = DueEviction{*due, reason_text(claim, result, placed), {}};
       as_early = 0;
     } else if (*due == verdict->due) {
       ++as_early;

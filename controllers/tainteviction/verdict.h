@@ -17,7 +17,7 @@
 namespace dra::tainteviction {
 
 // The earliest deadline among the taints of a pod's devices, and the taint that sets it.
-struct Verdict {
+struct DueEviction {
   Timestamp due;
   // "device drv/pool/dev of claim ns/c has the taint key=value:NoExecute". If several taints set the same deadline: the
   // first in the order of the pod's claims and their results, and how many more there are.
@@ -50,7 +50,7 @@ std::optional<Timestamp> eviction_time(const api::DeviceTaint& taint, const api:
 // resources, and is reserved for this instance of the pod.
 // Nothing: the pod may stay as far as device taints go: unbound, finished, being deleted, or nothing untolerated. A
 // claim with a toleration that has an unknown field or value (pkg/api/unknown_fields.h) counts as tolerating.
-std::optional<Verdict> judge(const reconcile::View& view, const inventory::Inventory& inventory, const api::Pod& pod,
-                             const RuleReading& reading = {});
+std::optional<DueEviction> judge(const reconcile::View& view, const inventory::Inventory& inventory,
+                                 const api::Pod& pod, const RuleReading& reading = {});
 
 }  // namespace dra::tainteviction

@@ -33,14 +33,14 @@ TEST_F(BudgetTest, EditsDoNotRenewIt) {
   for (Duration at{}; at < kLasts; at += std::chrono::milliseconds(500)) {
     edit();
     const Decision decision = gangs.decide(request_, nodes);
-    if (decision.outcome == Outcome::kUndecided && decision.steps == 0) {
+    if (decision.outcome == Outcome::kBudgetSpent && decision.steps == 0) {
       ++answered_at_once;
       EXPECT_NE(decision.reason, "");
       EXPECT_GT(decision.ask_again, Duration::zero());
     } else {
       steps += decision.steps >= before ? decision.steps - before : decision.steps;
       before = decision.steps;
-      if (decision.outcome == Outcome::kUndecided) ++undecided, before = 0;
+      if (decision.outcome == Outcome::kBudgetSpent) ++undecided, before = 0;
     }
     clock_.advance(std::chrono::milliseconds(500));
   }
@@ -63,7 +63,7 @@ TEST_F(BudgetTest, AnAnswerRestoresIt) {
   Duration pause = Gangs::kFirstPause;
   for (int i = 0; i < 9; ++i, pause = std::min(2 * pause, Gangs::kLongestPause)) {
     const Decision decision = run();
-    ASSERT_EQ(decision.outcome, Outcome::kUndecided);
+    ASSERT_EQ(decision.outcome, Outcome::kBudgetSpent);
     EXPECT_EQ(decision.ask_again, pause);
     clock_.advance(pause - std::chrono::milliseconds(1));
     EXPECT_EQ(run().steps, 0u);
@@ -72,10 +72,10 @@ TEST_F(BudgetTest, AnAnswerRestoresIt) {
   request_.members.resize(10);
   request_.min_count = 10;
   cpu_.resize(10);
-  EXPECT_EQ(run().outcome, Outcome::kFound);
+  EXPECT_EQ(run().outcome, Outcome::kFeasible);
   add_members(290, 1);
   const Decision decision = run();
-  ASSERT_EQ(decision.outcome, Outcome::kUndecided);
+  ASSERT_EQ(decision.outcome, Outcome::kBudgetSpent);
   EXPECT_EQ(decision.ask_again, Gangs::kFirstPause);
 }
 
@@ -86,7 +86,7 @@ TEST_F(BudgetTest, WhatIsFoundForManyMembersIsReturnedByTheNextCallUnlessSomethi
   CpuNodes nodes(nodes_, cpu_);
   ASSERT_EQ(gangs.decide(request_, nodes).outcome, Outcome::kUnfinished);
   Decision found = gangs.decide(request_, nodes);
-  EXPECT_EQ(found.outcome, Outcome::kFound);
+  EXPECT_EQ(found.outcome, Outcome::kFeasible);
   EXPECT_EQ(found.members.size(), 300u);
   EXPECT_EQ(found.slices, 1u) << "no second search";
   EXPECT_EQ(gangs.kept_bytes(), 0u);
@@ -99,7 +99,7 @@ TEST_F(BudgetTest, WhatIsFoundForManyMembersIsReturnedByTheNextCallUnlessSomethi
   }
   hold("n0", 3);
   found = gangs.decide(request_, nodes);
-  EXPECT_EQ(found.outcome, Outcome::kFound) << "in the end it is written at once";
+  EXPECT_EQ(found.outcome, Outcome::kFeasible) << "in the end it is written at once";
   for (const ClaimResult& claim : found.claims)
     for (const api::DeviceRequestAllocationResult& result : claim.result.results)
       EXPECT_FALSE(result.pool == "n0" && result.device < "gpu-4");
@@ -155,7 +155,7 @@ TEST_F(BudgetTest, AChangeAfterASearchOfManySlicesDoesNotBeginItAgain) {
       found = gangs.decide(request_, nodes);
       EXPECT_EQ(gangs.has_found(request_.uid), found.outcome == Outcome::kUnfinished);
     } while (++again < slices && found.outcome == Outcome::kUnfinished);
-    ASSERT_EQ(found.outcome, Outcome::kFound);
+    ASSERT_EQ(found.outcome, Outcome::kFeasible);
     EXPECT_EQ(found.members.size(), 300u);
     EXPECT_EQ(found.claims.size(), 300u);
     if (always) {
@@ -180,7 +180,7 @@ TEST_F(BudgetTest, MembersOfANodeThatLostItsRoomArePlacedElsewhere) {
   int again = 0;
   do found = gangs.decide(request_, nodes);
   while (++again < 100 && found.outcome == Outcome::kUnfinished);
-  ASSERT_EQ(found.outcome, Outcome::kFound);
+  ASSERT_EQ(found.outcome, Outcome::kFeasible);
   EXPECT_EQ(found.members.size(), 300u);
   EXPECT_LE(again, 2);
   EXPECT_LE(std::count_if(found.members.begin(), found.members.end(),
@@ -200,7 +200,7 @@ TEST_F(BudgetTest, AfterAChangeASliceCanEndBeforeTheSearchBegins) {
   Decision found;
   for (int slices = 0; slices < 1'000; ++slices)
     if (found = gangs.decide(request_, nodes); found.outcome != Outcome::kUnfinished) break;
-  ASSERT_EQ(found.outcome, Outcome::kFound);
+  ASSERT_EQ(found.outcome, Outcome::kFeasible);
   EXPECT_EQ(found.claims.size(), 300u);
   for (const ClaimResult& claim : found.claims)
     for (const api::DeviceRequestAllocationResult& result : claim.result.results)
@@ -240,8 +240,8 @@ TEST_F(BudgetTest, ManySmallDomainsAreCountedInSlices) {
   options_.slice.steps = 128;
   slices_ = 0;
   const Decision sliced = decide(options_);
-  EXPECT_EQ(sliced.outcome, Outcome::kImpossible);
-  EXPECT_EQ(whole.outcome, Outcome::kImpossible);
+  EXPECT_EQ(sliced.outcome, Outcome::kInfeasible);
+  EXPECT_EQ(whole.outcome, Outcome::kInfeasible);
   EXPECT_EQ(sliced.reason, whole.reason);
   EXPECT_GT(slices_, 40) << "a kind a slice at most";
 }

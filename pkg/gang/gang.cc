@@ -11,13 +11,13 @@
 
 namespace dra::gang {
 
-std::string_view outcome_name(Outcome outcome) {
+std::string_view group_outcome_name(Outcome outcome) {
   switch (outcome) {
-    case Outcome::kFound:
+    case Outcome::kFeasible:
       return "Found";
-    case Outcome::kImpossible:
+    case Outcome::kInfeasible:
       return "Impossible";
-    case Outcome::kUndecided:
+    case Outcome::kBudgetSpent:
       return "Undecided";
     case Outcome::kUnfinished:
       return "Unfinished";
@@ -57,7 +57,7 @@ class Gangs::Impl {
       kept->resumes = true;
     }
     Decision decision = kept->session->go_on(request, nodes);
-    if (decision.outcome == Outcome::kFound && kept->finds < kMostFinds && request.members.size() >= kManyMembers &&
+    if (decision.outcome == Outcome::kFeasible && kept->finds < kMostFinds && request.members.size() >= kManyMembers &&
         options_.slice.clock != nullptr)
       decision = kept_for_next_slice(*kept, std::move(decision), nodes);
     note_spent(request.uid, decision);
@@ -136,7 +136,7 @@ class Gangs::Impl {
 
   Decision paused(const std::string& uid, Duration left) const {
     Decision decision;
-    decision.outcome = Outcome::kUndecided;
+    decision.outcome = Outcome::kBudgetSpent;
     decision.reason = spent_.at(uid).reason;
     decision.ask_again = left;
     return decision;
@@ -144,7 +144,7 @@ class Gangs::Impl {
 
   void note_spent(const std::string& uid, Decision& decision) {
     if (options_.slice.clock == nullptr) return;
-    if (decision.outcome != Outcome::kUnfinished && decision.outcome != Outcome::kUndecided)
+    if (decision.outcome != Outcome::kUnfinished && decision.outcome != Outcome::kBudgetSpent)
       return void(spent_.erase(uid));
     // All are forgotten together: rare, and each then has one attempt more.
     if (spent_.size() >= kMaxSpent && !spent_.contains(uid)) spent_.clear();

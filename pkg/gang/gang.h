@@ -2,7 +2,7 @@
 //
 //   Gangs gangs(inventory, allocator, options);
 //   Decision d = gangs.decide(request, nodes);             // again while d.outcome is kUnfinished
-//   if (d.outcome == Outcome::kFound)
+//   if (d.outcome == Outcome::kFeasible)
 //     for (const Placed& p : d.members) ... request.members[p.member] goes to p.node
 //     for (const ClaimResult& c : d.claims) inventory.assume(c.claim->metadata.uid, c.result);
 //

@@ -44,7 +44,7 @@ TEST_F(GangTest, WholeOrTwoHalves) {
   }
   request_.min_count = 2;
   const Decision decision = decide();
-  ASSERT_EQ(decision.outcome, Outcome::kFound) << decision.reason;
+  ASSERT_EQ(decision.outcome, Outcome::kFeasible) << decision.reason;
   std::set<std::string> taken;
   for (const ClaimResult& one : decision.claims) taken.insert(one.result.results.at(0).device);
   EXPECT_EQ(taken, (std::set<std::string>{"half-0", "half-1"}));
@@ -55,14 +55,14 @@ TEST_F(GangTest, LargerThanTheClusterIsNever) {
   hold("n0", 0);
   add_members(801, 1);
   const Decision decision = decide();
-  EXPECT_EQ(decision.outcome, Outcome::kImpossible);
+  EXPECT_EQ(decision.outcome, Outcome::kInfeasible);
   EXPECT_TRUE(decision.never);
   EXPECT_EQ(decision.reason, "there is room for 799 of 801 members, and too little even if all devices were free");
   EXPECT_LT(decision.steps, 5000u);
   request_.members.pop_back();
   --request_.min_count;
   const Decision smaller = decide();
-  EXPECT_EQ(smaller.outcome, Outcome::kImpossible);
+  EXPECT_EQ(smaller.outcome, Outcome::kInfeasible);
   EXPECT_FALSE(smaller.never);
   EXPECT_EQ(smaller.reason, "there is room for 799 of 800 members");
 }
@@ -73,7 +73,7 @@ TEST_F(GangTest, NodesThatTakeNobodyNowAreNotNever) {
   add_node("b", 2, "", 0);
   add_members(4, 1, 1);
   const Decision decision = decide();
-  EXPECT_EQ(decision.outcome, Outcome::kImpossible);
+  EXPECT_EQ(decision.outcome, Outcome::kInfeasible);
   EXPECT_FALSE(decision.never);
   EXPECT_EQ(decision.reason, "there is room for 2 of 4 members");
 }
@@ -96,12 +96,12 @@ TEST_F(GangTest, BadRequestsAreNamed) {
   EXPECT_EQ(decide().outcome, Outcome::kError);
   request_.topology.levels = {"no-such-label"};
   decision = decide();
-  EXPECT_EQ(decision.outcome, Outcome::kImpossible);
+  EXPECT_EQ(decision.outcome, Outcome::kInfeasible);
   EXPECT_EQ(decision.reason, "no node that its members may go to has the label no-such-label");
   request_.topology.required.reset();
   request_.topology.preferred = 0;
   decision = decide();
-  EXPECT_EQ(decision.outcome, Outcome::kFound);
+  EXPECT_EQ(decision.outcome, Outcome::kFeasible);
   EXPECT_EQ(decision.unknown_levels, std::vector<std::string>{"no-such-label"});
   request_.topology = {};
   add_members(10'000, 1);
@@ -116,7 +116,7 @@ TEST_F(GangTest, TheSmallestRackWithRoomIsTaken) {
   request_.topology = {{"spine", "rack"}, 1, {}};
   add_members(12, 1);
   Decision decision = decide();
-  ASSERT_EQ(decision.outcome, Outcome::kFound) << decision.reason;
+  ASSERT_EQ(decision.outcome, Outcome::kFeasible) << decision.reason;
   EXPECT_EQ(decision.domain, "rack=a2");
   EXPECT_EQ(nodes_of(decision), (std::set<std::string>{"a2-0", "a2-1"}));
   // A rack in use has less capacity: it is filled first.
@@ -130,11 +130,11 @@ TEST_F(GangTest, TheSmallestRackWithRoomIsTaken) {
   cpu_.clear();
   add_members(17, 1);
   decision = decide();
-  EXPECT_EQ(decision.outcome, Outcome::kImpossible);
+  EXPECT_EQ(decision.outcome, Outcome::kInfeasible);
   EXPECT_EQ(decision.reason, "the largest domain of level rack (rack=a2) has room for 16 of 17 members");
   request_.topology = {{"spine", "rack"}, {}, 1};
   decision = decide();
-  EXPECT_EQ(decision.outcome, Outcome::kFound);
+  EXPECT_EQ(decision.outcome, Outcome::kFeasible);
   EXPECT_EQ(decision.domain, "spine=a");
 }
 
@@ -145,7 +145,7 @@ TEST_F(GangTest, MembersBeyondTheMinimumJoinNearby) {
   add_members(10, 1);
   request_.min_count = 3;
   const Decision decision = decide();
-  ASSERT_EQ(decision.outcome, Outcome::kFound);
+  ASSERT_EQ(decision.outcome, Outcome::kFeasible);
   EXPECT_EQ(decision.domain, "rack=a1");
   ASSERT_EQ(decision.members.size(), 10u);
   for (size_t i = 0; i < 4; ++i) EXPECT_EQ(inventory_.node_name(decision.members[i].node).substr(0, 2), "a1");
@@ -158,16 +158,16 @@ TEST_F(GangTest, KindsMakeRoomForEachOther) {
   add_members(24, 1);
   add_members(2, 4);
   Decision decision = decide();
-  EXPECT_EQ(decision.outcome, Outcome::kFound) << decision.reason;
+  EXPECT_EQ(decision.outcome, Outcome::kFeasible) << decision.reason;
   add_members(1, 1);
   decision = decide();
-  EXPECT_EQ(decision.outcome, Outcome::kImpossible);
+  EXPECT_EQ(decision.outcome, Outcome::kInfeasible);
   request_.members.clear();
   cpu_.clear();
   add_members(4, 1);
   add_members(5, 8);
   decision = decide();
-  EXPECT_EQ(decision.outcome, Outcome::kImpossible);
+  EXPECT_EQ(decision.outcome, Outcome::kInfeasible);
   EXPECT_NE(decision.reason.find("room for 4 of 5 members like pod-5"), std::string::npos) << decision.reason;
   ASSERT_TRUE(decision.guilty);
   EXPECT_EQ(request_.members[*decision.guilty].shape, "8 gpus, cpu 0");
@@ -179,7 +179,7 @@ TEST_F(GangTest, AMixedGroupIsRefutedByCountingItsKindsTogether) {
   add_members(32, 3);
   add_members(32, 2);
   const Decision decision = decide();
-  EXPECT_EQ(decision.outcome, Outcome::kImpossible);
+  EXPECT_EQ(decision.outcome, Outcome::kInfeasible);
   EXPECT_LT(decision.steps, 10'000u);
   EXPECT_NE(decision.reason.find("no more than 63 of 64 members"), std::string::npos) << decision.reason;
 }
@@ -190,13 +190,13 @@ TEST_F(GangTest, AMixedGroupIsRefutedByCountingTheCpuOfNodes) {
   add_members(32, 1, 3);
   add_members(32, 1, 2);
   Decision decision = decide();
-  EXPECT_EQ(decision.outcome, Outcome::kImpossible);
+  EXPECT_EQ(decision.outcome, Outcome::kInfeasible);
   EXPECT_LT(decision.steps, 10'000u);
   EXPECT_NE(decision.reason.find("no more than 63 of 64 members"), std::string::npos) << decision.reason;
   EXPECT_FALSE(decision.never) << "CPU may become free";
   add_node("one-more", 4, "", 4);
   decision = decide();
-  EXPECT_EQ(decision.outcome, Outcome::kFound) << decision.reason;
+  EXPECT_EQ(decision.outcome, Outcome::kFeasible) << decision.reason;
 }
 
 // All members differ, and together they want more CPU than there is.
@@ -210,7 +210,7 @@ TEST_F(GangTest, ManyKindsAreCountedInSum) {
   ASSERT_EQ(wanted, 1980);
   nodes_[0].cpu = 79;
   const Decision decision = decide();
-  EXPECT_EQ(decision.outcome, Outcome::kImpossible);
+  EXPECT_EQ(decision.outcome, Outcome::kInfeasible);
   EXPECT_LT(decision.steps, 20'000u);
 }
 
@@ -221,7 +221,7 @@ TEST_F(GangTest, ALargeMixedGroupThatCountingDoesNotRefuteIsUndecidedSoon) {
   add_members(32, 1, 2);
   counted_ = false;
   const Decision decision = decide();
-  EXPECT_EQ(decision.outcome, Outcome::kUndecided);
+  EXPECT_EQ(decision.outcome, Outcome::kBudgetSpent);
   EXPECT_LT(decision.steps, 150'000u);
 }
 
@@ -239,7 +239,7 @@ TEST_F(GangTest, ASearchGoesOnWhereItsSliceEnded) {
     if (++slices % 7 == 0 && decision.outcome == Outcome::kUnfinished) hold("n" + std::to_string(slices / 7), 3);
     ASSERT_LT(slices, 400u);
   } while (decision.outcome == Outcome::kUnfinished);
-  ASSERT_EQ(decision.outcome, Outcome::kFound) << decision.reason;
+  ASSERT_EQ(decision.outcome, Outcome::kFeasible) << decision.reason;
   EXPECT_GT(slices, 10u);
   for (const ClaimResult& one : decision.claims) inventory_.assume(one.claim->metadata.uid, one.result);
   EXPECT_TRUE(inventory_.audit().empty());
@@ -250,7 +250,7 @@ TEST_F(GangTest, MoreKindsThanTheLimitAreRefusedByName) {
   for (int i = 0; i < 4; ++i) add_node("n" + std::to_string(i), 8);
   add_members(static_cast<int>(kMaxKinds) + 1, 1);
   request_.min_count = 2;
-  EXPECT_EQ(decide().outcome, Outcome::kFound) << "they are all of one kind";
+  EXPECT_EQ(decide().outcome, Outcome::kFeasible) << "they are all of one kind";
   for (Member& member : request_.members) member.shape = member.name;
   const Decision decision = decide();
   ASSERT_EQ(decision.outcome, Outcome::kError);
@@ -258,7 +258,7 @@ TEST_F(GangTest, MoreKindsThanTheLimitAreRefusedByName) {
   EXPECT_NE(text.find("\"default/group\" has 257 different kinds of members; at most 256"), std::string::npos) << text;
   EXPECT_NE(text.find("make its pods alike"), std::string::npos) << text;
   request_.members.resize(kMaxKinds);
-  EXPECT_EQ(decide().outcome, Outcome::kFound);
+  EXPECT_EQ(decide().outcome, Outcome::kFeasible);
 }
 
 TEST_F(GangTest, TheListsOfAGroupsKindsAreBounded) {
@@ -291,12 +291,12 @@ TEST_F(CliqueTest, ARequiredAttributeIsADomain) {
   request_.topology.required = 0;
   hold("n1", 0);
   Decision decision = decide();
-  ASSERT_EQ(decision.outcome, Outcome::kFound) << decision.reason;
+  ASSERT_EQ(decision.outcome, Outcome::kFeasible) << decision.reason;
   EXPECT_EQ(nodes_of(decision), (std::set<std::string>{"n2", "n3"}));
   EXPECT_EQ(decision.domain, "attribute:gpu.example.com/clique=\"b\"");
   hold("n2", 0);
   decision = decide();
-  EXPECT_EQ(decision.outcome, Outcome::kImpossible) << "n4 and n5 have fits, and are in no clique";
+  EXPECT_EQ(decision.outcome, Outcome::kInfeasible) << "n4 and n5 have fits, and are in no clique";
   EXPECT_NE(decision.reason.find("clique"), std::string::npos) << decision.reason;
   EXPECT_FALSE(decision.never);
 }
@@ -305,13 +305,13 @@ TEST_F(CliqueTest, APreferredAttributeIsLeftWhenTheDomainsAreTooSmall) {
   add_members(3, 1);
   request_.topology.preferred = 0;
   Decision decision = decide();
-  ASSERT_EQ(decision.outcome, Outcome::kFound) << decision.reason;
+  ASSERT_EQ(decision.outcome, Outcome::kFeasible) << decision.reason;
   EXPECT_EQ(decision.level, 0u);
   request_.members.clear();
   cpu_.clear();
   add_members(5, 1);
   decision = decide();
-  ASSERT_EQ(decision.outcome, Outcome::kFound) << decision.reason;
+  ASSERT_EQ(decision.outcome, Outcome::kFeasible) << decision.reason;
   EXPECT_FALSE(decision.level) << decision.domain;
 }
 
@@ -320,13 +320,13 @@ TEST_F(CliqueTest, AnAttributeThatNoDeviceHasIsAReasonOrIgnored) {
   request_.topology.levels = {"attribute:gpu.example.com/nothing"};
   request_.topology.required = 0;
   Decision decision = decide();
-  EXPECT_EQ(decision.outcome, Outcome::kImpossible);
+  EXPECT_EQ(decision.outcome, Outcome::kInfeasible);
   EXPECT_NE(decision.reason.find("has one value of the device attribute gpu.example.com/nothing"), std::string::npos)
       << decision.reason;
   request_.topology.required.reset();
   request_.topology.preferred = 0;
   decision = decide();
-  EXPECT_EQ(decision.outcome, Outcome::kFound);
+  EXPECT_EQ(decision.outcome, Outcome::kFeasible);
   EXPECT_EQ(decision.unknown_levels, std::vector<std::string>{"attribute:gpu.example.com/nothing"});
 }
 
@@ -338,7 +338,7 @@ TEST_F(CliqueTest, LabelsAndAttributesAreLevelsTogether) {
   request_.topology.required = 1;
   add_members(4, 1);
   const Decision decision = decide();
-  ASSERT_EQ(decision.outcome, Outcome::kFound) << decision.reason;
+  ASSERT_EQ(decision.outcome, Outcome::kFeasible) << decision.reason;
   EXPECT_EQ(nodes_of(decision), (std::set<std::string>{"n0", "n1"}));
 }
 

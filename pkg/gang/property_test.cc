@@ -106,7 +106,7 @@ Decision decide(Scenario& scenario, const Options& options, uint64_t& slices, Ot
     ++slices;
     if (decision.outcome != Outcome::kUnfinished) {
       // What others hold at the moment may be what is missing.
-      if (others == nullptr || slice >= kChanges || decision.outcome == Outcome::kFound) break;
+      if (others == nullptr || slice >= kChanges || decision.outcome == Outcome::kFeasible) break;
       slice = kChanges;
       others->stop();
     } else if (others != nullptr && slice < kChanges) {
@@ -173,10 +173,10 @@ TEST(GangProperty, RandomGroupsAgreeWithBruteForce) {
     const Decision decision = decide(scenario, gang, slices, seed % 5 == 1 ? &others : nullptr);
     const oracle::GroupVerdict verdict = oracle::solve_group(scenario.group);
     std::string difference;
-    if (decision.outcome == Outcome::kFound) {
+    if (decision.outcome == Outcome::kFeasible) {
       difference = broken(scenario, decision);
       if (verdict.answer == oracle::Answer::kInfeasible) difference += " found, but brute force says there is none";
-    } else if (verdict.answer == oracle::Answer::kFeasible && decision.outcome == Outcome::kImpossible) {
+    } else if (verdict.answer == oracle::Answer::kFeasible && decision.outcome == Outcome::kInfeasible) {
       difference = "said to be impossible: " + decision.reason + "; but:";
       for (const std::string& place : verdict.places) difference += "\n  " + place;
     }
@@ -185,9 +185,9 @@ TEST(GangProperty, RandomGroupsAgreeWithBruteForce) {
       ADD_FAILURE() << "seed " << seed << ": " << difference << "\n" << oracle::write_case(scenario.group.world);
       ++failures;
     }
-    found += decision.outcome == Outcome::kFound;
-    impossible += decision.outcome == Outcome::kImpossible;
-    undecided += decision.outcome == Outcome::kUndecided;
+    found += decision.outcome == Outcome::kFeasible;
+    impossible += decision.outcome == Outcome::kInfeasible;
+    undecided += decision.outcome == Outcome::kBudgetSpent;
     too_big += verdict.answer == oracle::Answer::kTooBig;
   }
   std::cout << found << " found, " << impossible << " impossible, " << undecided << " undecided, " << too_big

@@ -104,14 +104,9 @@ class Nodes {
   virtual const std::string* label(NodeId node, const std::string& key) const = 0;
 };
 
-enum class Outcome : uint8_t {
-  kFound,
-  kImpossible,  // proven, for the current state
-  kUndecided,   // neither found nor refuted within the budget
-  kUnfinished,  // the slice ended first: calling again continues
-  kError,       // the request or one of its claims is unusable; `error` says why
-};
-std::string_view outcome_name(Outcome outcome);
+using allocator::Outcome;
+// The words for a group: "Found", "Impossible", "Undecided" (the budget is spent), "Unfinished", "Error".
+std::string_view group_outcome_name(Outcome outcome);
 
 struct Placed {
   size_t member = 0;  // index into GangRequest::members
@@ -124,28 +119,28 @@ struct ClaimResult {
 };
 
 struct Decision {
-  Outcome outcome = Outcome::kImpossible;
-  // kFound: in the order in which they can be placed, at least min_count. Members that are not listed wait.
+  Outcome outcome = Outcome::kInfeasible;
+  // kFeasible: in the order in which they can be placed, at least min_count. Members that are not listed wait.
   std::vector<Placed> members;
-  // kFound: what was decided for claims of these members, each claim once.
+  // kFeasible: what was decided for claims of these members, each claim once.
   std::vector<ClaimResult> claims;
-  // kFound: the level (of Topology::levels) and the domain that contains them, "rack=r7"; no level: the cluster.
+  // kFeasible: the level (of Topology::levels) and the domain that contains them, "rack=r7"; no level: the cluster.
   std::optional<uint32_t> level;
   std::string domain;
-  // kImpossible, kUndecided: a clause that names the obstacle ("the largest domain of level rack (rack=r7) has room for
-  // 12 of 16 members"). At most kMaxReason bytes.
+  // kInfeasible, kBudgetSpent: a clause that names the obstacle ("the largest domain of level rack (rack=r7) has room
+  // for 12 of 16 members"). At most kMaxReason bytes.
   std::string reason;
-  // kImpossible: it would not fit even if no claim held any device ("never", as far as devices can be counted).
+  // kInfeasible: it would not fit even if no claim held any device ("never", as far as devices can be counted).
   bool never = false;
-  // kImpossible: one member of the kind that cannot be placed, if a single kind is to blame.
+  // kInfeasible: one member of the kind that cannot be placed, if a single kind is to blame.
   std::optional<size_t> guilty;
   std::optional<Error> error;
   // Topology keys that no candidate has: they were ignored, unless required.
   std::vector<std::string> unknown_levels;
   uint64_t steps = 0;   // of the attempt, so far
   uint32_t slices = 0;  // of the attempt, so far
-  // kUnfinished: call again no earlier than after this time, to let others run. kUndecided: an earlier call is answered
-  // with kUndecided at once.
+  // kUnfinished: call again no earlier than after this time, to let others run. kBudgetSpent: an earlier call is
+  // answered with kBudgetSpent at once.
   Duration ask_again{};
 };
 inline constexpr size_t kMaxReason = 1024;
@@ -155,7 +150,7 @@ inline constexpr uint64_t kDefaultStepBudget = 4'000'000;
 
 struct Options {
   // For an attempt, all slices together. A request of the same uid with other members or claims goes on with what is
-  // left of it. Once it is spent, further calls are answered kUndecided at once for kFirstPause, and twice as long
+  // left of it. Once it is spent, further calls are answered kBudgetSpent at once for kFirstPause, and twice as long
   // after each further attempt, up to kLongestPause. Without a clock in `slice` there are no pauses.
   uint64_t step_budget = kDefaultStepBudget;
   // Steps that one question to the allocator may take: a node that needs more is left undecided.

@@ -11,9 +11,9 @@ using placement::Cluster;
 using placement::Decision;
 using placement::DecisionOptions;
 using placement::NodeIndex;
+using placement::NodeRefusal;
 using placement::PodNeeds;
 using placement::RankedNode;
-using placement::Verdict;
 
 namespace {
 
@@ -136,7 +136,7 @@ bool ChoiceCache::update(const Cluster& cluster, const PodNeeds& needs, placemen
 }
 
 void ChoiceCache::judge(const Cluster& cluster, placement::NodeNumbers* numbers, Entry& entry, NodeIndex node,
-                        const Verdict& verdict, const RankedNode* ranked) {
+                        const NodeRefusal& verdict, const RankedNode* ranked) {
   Decision& decision = *entry.own;
   allocation::NodeChoice& choice = entry.choice;
   const uint32_t place = entry.place[node];

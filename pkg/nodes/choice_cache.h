@@ -58,7 +58,8 @@ class ChoiceCache {
   static bool update(const placement::Cluster& cluster, const placement::PodNeeds& needs,
                      placement::NodeNumbers* numbers, Entry& entry);
   static void judge(const placement::Cluster& cluster, placement::NodeNumbers* numbers, Entry& entry,
-                    placement::NodeIndex node, const placement::Verdict& verdict, const placement::RankedNode* ranked);
+                    placement::NodeIndex node, const placement::NodeRefusal& verdict,
+                    const placement::RankedNode* ranked);
 
   std::vector<Entry> entries_;
   uint64_t uses_ = 0;

@@ -28,7 +28,7 @@ struct Attempt {
     decision.pod_reason = std::move(reason);
   }
 
-  // Calls f(node) -> Verdict for the candidates that no plugin has refused yet.
+  // Calls f(node) -> NodeRefusal for the candidates that no plugin has refused yet.
   template <class F>
   void filter(F&& f) {
     for (size_t i = 0; i < decision.candidates.size(); ++i)
@@ -37,7 +37,7 @@ struct Attempt {
 };
 
 // A verdict with one reason, given by its position in the plugin's list.
-inline Verdict refuse(Plugin plugin, bool unresolvable, unsigned reason = 0) {
+inline NodeRefusal refuse(Plugin plugin, bool unresolvable, unsigned reason = 0) {
   return {plugin, unresolvable, uint64_t{1} << reason};
 }
 

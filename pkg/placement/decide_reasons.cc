@@ -62,7 +62,7 @@ const Words& words_of(Plugin plugin) {
 
 }  // namespace
 
-std::vector<std::string> Decision::reasons(const Verdict& verdict) const {
+std::vector<std::string> Decision::reasons(const NodeRefusal& verdict) const {
   std::vector<std::string> out;
   const auto pick = [&](const auto& words) {
     for (size_t i = 0; i < words.size() && i < 64; ++i)
@@ -82,7 +82,7 @@ std::string Decision::summary() const {
   if (pod_refused_by != Plugin::kNone) return of + ": " + pod_reason + ".";
   if (examined == 0) return "0/0 nodes are available: there are no nodes.";
   std::map<std::pair<Plugin, uint64_t>, size_t> kinds;  // few: the words are made once for each
-  for (const Verdict& verdict : verdicts)
+  for (const NodeRefusal& verdict : verdicts)
     if (verdict.plugin != Plugin::kNone) ++kinds[{verdict.plugin, verdict.reasons}];
   std::map<std::string, size_t> counts;
   if (not_named > 0) counts["node(s) didn't satisfy plugin(s) [NodeAffinity]"] = not_named;

@@ -85,7 +85,7 @@ bool PodNeeds::reads_storage() const {
 }
 
 bool Decision::depends_on_pods() const {
-  return std::any_of(verdicts.begin(), verdicts.end(), [](const Verdict& verdict) {
+  return std::any_of(verdicts.begin(), verdicts.end(), [](const NodeRefusal& verdict) {
     return verdict.plugin == Plugin::kPodTopologySpread || verdict.plugin == Plugin::kInterPodAffinity;
   });
 }
@@ -107,7 +107,7 @@ bool depends_on_capacity(Plugin plugin) {
 bool Decision::depends_on_capacity() const {
   if (error || pod_refused_by != Plugin::kNone) return true;
   return std::any_of(verdicts.begin(), verdicts.end(),
-                     [](const Verdict& verdict) { return placement::depends_on_capacity(verdict.plugin); });
+                     [](const NodeRefusal& verdict) { return placement::depends_on_capacity(verdict.plugin); });
 }
 
 VolumePlan plan_on(NodeIndex node, Decision decision) {

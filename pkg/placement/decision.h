@@ -63,7 +63,7 @@ class PodNeeds {
 };
 
 // Why a node was refused, by the first plugin that refused it.
-struct Verdict {
+struct NodeRefusal {
   Plugin plugin = Plugin::kNone;  // kNone: not refused
   bool unresolvable = false;      // preemption cannot help (UnschedulableAndUnresolvable)
   uint64_t reasons = 0;           // bits; Decision::reasons() has the words
@@ -96,7 +96,7 @@ struct Decision {
   // Where the pod can run: highest score first, ties in the order of the candidates (see preferences_only).
   std::vector<RankedNode> nodes;
   std::vector<NodeIndex> candidates;
-  std::vector<Verdict> verdicts;  // of the candidates
+  std::vector<NodeRefusal> verdicts;  // of the candidates
   // The plugin that refused the pod before any node was examined (always UnschedulableAndUnresolvable).
   Plugin pod_refused_by = Plugin::kNone;
   std::string pod_reason;
@@ -114,7 +114,7 @@ struct Decision {
   bool depends_on_capacity() const;
 
   // In kube-scheduler's words and order (decide_reasons.cc).
-  std::vector<std::string> reasons(const Verdict& verdict) const;
+  std::vector<std::string> reasons(const NodeRefusal& verdict) const;
   // "0/5 nodes are available: 2 node(s) were unschedulable, 3 Insufficient cpu." At most 1 KiB.
   std::string summary() const;
 

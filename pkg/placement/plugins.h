@@ -13,7 +13,7 @@
 
 namespace dra::placement {
 
-using Words = std::vector<std::string_view>;  // the reasons of a plugin, by bit of Verdict::reasons
+using Words = std::vector<std::string_view>;  // the reasons of a plugin, by bit of NodeRefusal::reasons
 
 // The remaining nodes and their total scores.
 struct Scores {

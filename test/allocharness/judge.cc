@@ -73,7 +73,7 @@ std::string check_audit(Contest& contest, const Decision& decision, bool over_co
 }
 
 // The search visits solutions in upstream's order, so first-fit must find exactly the first one.
-std::string not_first(const oracle::World& world, const oracle::Verdict& verdict, const Decision& decision) {
+std::string not_first(const oracle::World& world, const oracle::Solution& verdict, const Decision& decision) {
   std::vector<std::pair<std::string, std::string>> got;
   for (size_t c = 0; c < decision.results.size(); ++c)
     for (const api::DeviceRequestAllocationResult& entry : decision.results[c].results)
@@ -121,7 +121,7 @@ void judge_into(CampaignResult& result, const oracle::World& world, const std::s
   if (++result.failures > static_cast<uint64_t>(max_failures)) return;
   const oracle::World small = oracle::shrink(
       world, [](const oracle::World& smaller) { return !difference(smaller).empty(); }, 5000);
-  const oracle::Verdict verdict = oracle::solve(small, kOracleSteps);
+  const oracle::Solution verdict = oracle::solve(small, kOracleSteps);
   result.report += name + ": " + what + "\n  shrunk: " + difference(small) + "\n  " +
                    oracle::write_case(small, verdict.answer == oracle::Answer::kFeasible) + "\n";
 }
@@ -129,7 +129,7 @@ void judge_into(CampaignResult& result, const oracle::World& world, const std::s
 }  // namespace
 
 std::string difference(const oracle::World& world, bool* undecided) {
-  const oracle::Verdict verdict = oracle::solve(world, kOracleSteps);
+  const oracle::Solution verdict = oracle::solve(world, kOracleSteps);
   if (undecided) *undecided = verdict.answer == oracle::Answer::kTooBig;
   Result<std::unique_ptr<Contest>> contest = Contest::make(world);
   if (!contest) return contest.error().message();

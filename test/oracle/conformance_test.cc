@@ -24,7 +24,7 @@ void expect_same_verdicts(const std::string& name, int of_all, int of_sample) {
     Result<Case> one = read_case(line);
     ASSERT_TRUE(one) << to_string(one.error());
     ASSERT_TRUE(one->expect.feasible.has_value()) << one->world.id;
-    const Verdict verdict = solve(one->world);
+    const Solution verdict = solve(one->world);
     const Answer expected = *one->expect.feasible ? Answer::kFeasible : Answer::kInfeasible;
     if (verdict.answer == expected) continue;
     if (++wrong > 20) continue;
@@ -55,7 +55,7 @@ TEST(OracleConformance, FirstFitOrder) {
     ASSERT_TRUE(one) << to_string(one.error());
     if (!one->expect.results) continue;
     one->world.stale_generations = true;
-    const Verdict verdict = solve(one->world);
+    const Solution verdict = solve(one->world);
     if (verdict.answer == Answer::kError && verdict.error.find("unknown form") != std::string::npos) continue;
     ++compared;
     std::vector<std::pair<std::string, std::string>> expected;

@@ -318,7 +318,7 @@ std::vector<Ingredient> all_ingredients() {
   };
 }
 
-bool same(const Verdict& a, const Verdict& b) {
+bool same(const Solution& a, const Solution& b) {
   return a.answer == b.answer && a.node == b.node && a.picks == b.picks;
 }
 
@@ -330,7 +330,7 @@ TEST(Coverage, EveryIngredientIsThereAndMatters) {
   for (uint64_t seed = 0; seed < kWorlds && !std::all_of(ingredients.begin(), ingredients.end(), enough); ++seed) {
     const World world = random_world(seed);
     if (world.slices.empty()) continue;
-    const Verdict verdict = solve(world, kSteps);
+    const Solution verdict = solve(world, kSteps);
     if (verdict.answer == Answer::kTooBig) continue;
     for (Ingredient& ingredient : ingredients) {
       if (enough(ingredient)) continue;

@@ -96,8 +96,8 @@ bool for_each_solution(const Scene& scene, uint64_t max_steps,
   return !search.gave_up();
 }
 
-Verdict solve(const World& world, uint64_t max_steps, const SelectorJudge& judge) {
-  Verdict verdict;
+Solution solve(const World& world, uint64_t max_steps, const SelectorJudge& judge) {
+  Solution verdict;
   for (const api::Node& node : world.nodes) {
     const Scene scene = build_scene(world, node, judge);
     if (!scene.error.empty()) {

@@ -14,7 +14,7 @@ namespace dra::oracle {
 
 enum class Answer { kFeasible, kInfeasible, kError, kTooBig };
 
-struct Verdict {
+struct Solution {
   Answer answer = Answer::kInfeasible;
   std::string node;                                        // where it fits
   std::string error;                                       // for kError
@@ -27,6 +27,6 @@ bool for_each_solution(const Scene& scene, uint64_t max_steps,
                        const std::function<void(const std::vector<Pick>&)>& visit);
 
 // kTooBig after `max_steps` devices tried. The nodes are tried in the world's order.
-Verdict solve(const World& world, uint64_t max_steps = 2'000'000, const SelectorJudge& judge = judge_selector);
+Solution solve(const World& world, uint64_t max_steps = 2'000'000, const SelectorJudge& judge = judge_selector);
 
 }  // namespace dra::oracle

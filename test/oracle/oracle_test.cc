@@ -54,7 +54,7 @@ TEST(Selectors, Forms) {
 }
 
 // The search's solution in the form that an allocator writes.
-std::vector<api::AllocationResult> results_of(const World& world, const Verdict& verdict) {
+std::vector<api::AllocationResult> results_of(const World& world, const Solution& verdict) {
   const auto node = std::find_if(world.nodes.begin(), world.nodes.end(),
                                  [&](const api::Node& n) { return n.metadata.name == verdict.node; });
   const Scene scene = build_scene(world, *node);
@@ -92,7 +92,7 @@ TEST(Checker, AcceptsWhatTheSearchFindsUpToItsWrapping) {
   int feasible = 0;
   for (uint64_t seed = 0; seed < 3000; ++seed) {
     const World world = random_world(seed);
-    const Verdict verdict = solve(world, 100'000);
+    const Solution verdict = solve(world, 100'000);
     if (verdict.answer != Answer::kFeasible) continue;
     ++feasible;
     const std::string broken = broken_rule(world, verdict.node, results_of(world, verdict));

@@ -64,7 +64,7 @@ void GroupReconcile::decide(uint32_t needed) {
   made_->questions = std::move(request.members);
   same_choice_.forget_all();  // the search has placed members and taken them back
   say_ignored(decision);
-  if (decision.outcome == gang::Outcome::kFound) return write_decision(asked, decision);
+  if (decision.outcome == allocator::Outcome::kFeasible) return write_decision(asked, decision);
   if (nodes.watch_lags()) return void(first_->outcome_.requeue_in(std::chrono::seconds(1)));
   not_found(decision, asked, nodes);
 }
@@ -132,7 +132,7 @@ void GroupReconcile::write_decision(const std::vector<Member*>& asked, gang::Dec
 }
 
 void GroupReconcile::not_found(const gang::Decision& decision, const std::vector<Member*>& asked, GroupNodes& nodes) {
-  using gang::Outcome;
+  using allocator::Outcome;
   Outcome outcome = decision.outcome;
   if (outcome == Outcome::kUnfinished) {
     constexpr uint32_t kWorthAnEvent = 16;  // slices: about 100 ms
@@ -144,9 +144,9 @@ void GroupReconcile::not_found(const gang::Decision& decision, const std::vector
   }
   if (committed_) return stuck();
   // What members hold already may be in the way of the others.
-  if (outcome != Outcome::kUndecided && withdraw()) return;
+  if (outcome != Outcome::kBudgetSpent && withdraw()) return;
   const std::string needs = std::to_string(members_.min_count) + " members must be placed together";
-  if (outcome == Outcome::kUndecided) {
+  if (outcome == Outcome::kBudgetSpent) {
     first_->outcome_.retry = "the search for a place for the group took more than its budget of steps";
     if (decision.ask_again > Duration::zero()) first_->outcome_.requeue_in(decision.ask_again);
     return say(needs + "; neither found nor refuted within the budget of steps: " + decision.reason);

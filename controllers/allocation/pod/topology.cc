@@ -109,7 +109,7 @@ bool PodReconcile::allocate_near(const Neighbours& near, allocator::Request& req
   gang::Decision decision = gangs_.decide(asked, nodes);
   if (nodes.watch_lags()) return outcome_.requeue_in(std::chrono::seconds(1)), true;
   switch (decision.outcome) {
-    case gang::Outcome::kFound: {
+    case allocator::Outcome::kFeasible: {
       allocator::Decision found;
       found.node = decision.members.at(0).node;
       if (!decision.domain.empty()) found.reason = "is in the smallest domain with room, " + decision.domain;
@@ -121,11 +121,11 @@ bool PodReconcile::allocate_near(const Neighbours& near, allocator::Request& req
       if (role_ != Role::kExplain) write_decision(request, found);
       return true;
     }
-    case gang::Outcome::kUnfinished:
+    case allocator::Outcome::kUnfinished:
       outcome_.requeue_in(decision.ask_again);
       outcome_.goes_on = true;
       return true;
-    case gang::Outcome::kImpossible:
+    case allocator::Outcome::kInfeasible:
       // Only a preference was requested, so no node has capacity: the usual code reports why.
       if (near.wish.required.empty()) return false;
       if (withdraw_all()) return true;
@@ -134,7 +134,7 @@ bool PodReconcile::allocate_near(const Neighbours& near, allocator::Request& req
             "domain of " + near.wish.required, Fit::kNowhere);
       count_failure("NoNode");
       return true;
-    case gang::Outcome::kUndecided:
+    case allocator::Outcome::kBudgetSpent:
       // Without the domain the question is simpler, but it is another one when the domain is required.
       if (near.wish.required.empty()) return false;
       outcome_.retry = "the search for a domain for the pod took more than its budget of steps";
@@ -145,7 +145,7 @@ bool PodReconcile::allocate_near(const Neighbours& near, allocator::Request& req
                 ": neither found nor refuted within the budget of steps: " + decision.reason,
             "domain of " + near.wish.required);
       return true;
-    case gang::Outcome::kError:
+    case allocator::Outcome::kError:
       // Errors in the claims are reported in the usual words.
       return false;
   }

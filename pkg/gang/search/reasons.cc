@@ -78,7 +78,7 @@ bool Session::never_anywhere(const GangRequest& request) const {
 
 Decision Session::impossible(const GangRequest& request) const {
   Decision decision;
-  decision.outcome = Outcome::kImpossible;
+  decision.outcome = Outcome::kInfeasible;
   if (!best_.known) {
     decision.reason = within_bound(no_domain_.empty() ? "its members may go to no node" : no_domain_);
     return decision;
@@ -97,7 +97,7 @@ Decision Session::impossible(const GangRequest& request) const {
 
 Decision Session::undecided(const GangRequest& request) const {
   Decision decision;
-  decision.outcome = Outcome::kUndecided;
+  decision.outcome = Outcome::kBudgetSpent;
   decision.reason =
       within_bound("undecided after " + std::to_string(progress_.steps) + " steps: at most " +
                    std::to_string(std::max(memory_.most_placed, best_.known && !best_.counted ? best_.placed : 0)) +

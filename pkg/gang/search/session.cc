@@ -270,7 +270,7 @@ Session::End Session::search_domain(const Domain& domain, const DomainSearch::Wo
 }
 
 void Session::take_over(const Trial& trial, const Domain& domain, Decision& decision) const {
-  decision.outcome = Outcome::kFound;
+  decision.outcome = Outcome::kFeasible;
   decision.level = domain.level;
   decision.domain = domain.text;
   for (const Trial::Step& step : trial.steps())

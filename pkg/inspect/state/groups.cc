@@ -142,9 +142,9 @@ GroupPlaced answer_of(State& state, const GroupQuestion& group, gang::Decision d
   GroupPlaced placed;
   placed.why = decision.error ? decision.error->message() : decision.reason;
   placed.guilty = decision.guilty;
-  if (decision.outcome == gang::Outcome::kUndecided) placed.outcome = Outcome::kBudgetSpent;
-  if (decision.outcome == gang::Outcome::kError) placed.outcome = Outcome::kError;
-  if (decision.outcome != gang::Outcome::kFound) return placed;
+  if (decision.outcome == allocator::Outcome::kBudgetSpent) placed.outcome = Outcome::kBudgetSpent;
+  if (decision.outcome == allocator::Outcome::kError) placed.outcome = Outcome::kError;
+  if (decision.outcome != allocator::Outcome::kFeasible) return placed;
   placed.outcome = Outcome::kFeasible;
   placed.members.resize(group.members.size());
   for (Placed& one : placed.members) one.why = "nothing is left for it beside the others of its group";

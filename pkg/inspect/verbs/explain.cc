@@ -134,7 +134,7 @@ JudgedPod judge_waiting(State& state, const api::Pod& pod, const Chain& chain, c
   if (claimed && !asked->others) return judge_by_class(state, *asked, chain, options);
   JudgedPod judged =
       judge_pod(state, &pod, chain.claims, chain.entries, only_node(options), options.width, options.wide);
-  if (!claimed || judged.outcome == JudgedPod::Outcome::kFits) return judged;
+  if (!claimed || judged.outcome == verdict::Answer::kFits) return judged;
   return judge_by_class(state, *asked, chain, options);
 }
 
@@ -148,7 +148,7 @@ JudgedPod judge_with_group(Answer& answer, State& state, const api::Pod& pod, co
   const reconcile::MemoryView view = groups_in(state.objects, state.options);
   const Membership member = reconcile::membership_of(view, pod);
   if (member.state == Membership::State::kWaits)
-    return {JudgedPod::Outcome::kDoesNotFit,
+    return {verdict::Answer::kDoesNotFit,
             {"It is a member of " + member.group.shown() + ", which waits: " + member.why + "."}};
   if (!member.why.empty()) answer.notes.push_back("the pod is placed alone: " + member.why);
   if (member.state != Membership::State::kMember) return alone(pod);
@@ -198,7 +198,7 @@ void explain_waiting(Answer& answer, State& state, const api::Pod& pod, const Ch
   const JudgedPod judged = judge_with_group(answer, state, pod, chain, options);
   for (const std::string& line : judged.lines) answer.lines.push_back(line);
   switch (judged.outcome) {
-    case JudgedPod::Outcome::kFits:
+    case verdict::Answer::kFits:
       // Only the manager knows which nodes it keeps for groups that wait.
       if (const api::Condition* kept = says_kept(pod)) {
         answer.lines.push_back("The manager does not place it there: its condition " + kept->type +
@@ -218,11 +218,11 @@ void explain_waiting(Answer& answer, State& state, const api::Pod& pod, const Ch
         answer.lines.push_back("It waits for its scheduler, " +
                                (pod.scheduler_name.empty() ? "default-scheduler" : pod.scheduler_name) + ".");
       break;
-    case JudgedPod::Outcome::kDoesNotFit:
+    case verdict::Answer::kDoesNotFit:
       for (const std::string& trouble : trouble_of_volumes(objects, pod)) answer.lines.push_back(trouble + ".");
       answer.status = Status::kNo;
       break;
-    case JudgedPod::Outcome::kUndecided:
+    case verdict::Answer::kUndecided:
       answer.status = Status::kUnknown;
       break;
   }
@@ -289,8 +289,8 @@ Answer explain_claim(State& state, const Claim& claim, const ExplainOptions& opt
     const JudgedPod judged = judge_pod(state, nullptr, {claim}, {}, only_node(options), options.width, options.wide);
     answer.lines.push_back("No pod uses it.");
     for (const std::string& line : judged.lines) answer.lines.push_back(line);
-    if (judged.outcome == JudgedPod::Outcome::kDoesNotFit) answer.status = Status::kNo;
-    if (judged.outcome == JudgedPod::Outcome::kUndecided) answer.status = Status::kUnknown;
+    if (judged.outcome == verdict::Answer::kDoesNotFit) answer.status = Status::kNo;
+    if (judged.outcome == verdict::Answer::kUndecided) answer.status = Status::kUnknown;
   }
   Table table = device_table();
   add_claim_rows(table, state.objects, *claim);

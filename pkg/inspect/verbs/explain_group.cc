@@ -63,14 +63,14 @@ std::string nodes_text(const GroupPlaced& placed) {
 void add_found(JudgedPod& judged, const WaitingMembers& group, const GroupPlaced& placed, const api::Pod& asked) {
   size_t fit = 0;
   for (const Placed& one : placed.members) fit += one.outcome == Outcome::kFeasible;
-  judged.outcome = JudgedPod::Outcome::kFits;
+  judged.outcome = verdict::Answer::kFits;
   judged.lines.push_back("Fits: " + counted(fit, "member") + " now, on " + nodes_text(placed) + ".");
   for (size_t i = 0; i < group.question.members.size(); ++i) {
     if (group.question.members[i].pod != &asked) continue;
     if (placed.members[i].outcome == Outcome::kFeasible) {
       judged.lines.push_back("This pod would go to node " + placed.members[i].node + ".");
     } else {
-      judged.outcome = JudgedPod::Outcome::kDoesNotFit;
+      judged.outcome = verdict::Answer::kDoesNotFit;
       judged.lines.push_back("This pod waits: " + placed.members[i].why + ".");
     }
   }
@@ -79,7 +79,7 @@ void add_found(JudgedPod& judged, const WaitingMembers& group, const GroupPlaced
 // Why a member does not even fit alone; nothing if it does.
 void add_cause(JudgedPod& judged, const api::Pod& pod, const JudgeAlone& alone) {
   const JudgedPod single = alone(pod);
-  if (single.outcome == JudgedPod::Outcome::kFits) {
+  if (single.outcome == verdict::Answer::kFits) {
     judged.lines.push_back("A single member would fit: there is no place for all of them at once.");
     return;
   }
@@ -117,7 +117,7 @@ JudgedPod judge_group(State& state, const reconcile::View& view, const reconcile
     return judged;
   }
   if (placed->outcome != Outcome::kInfeasible) {
-    judged.outcome = JudgedPod::Outcome::kUndecided;
+    judged.outcome = verdict::Answer::kUndecided;
     judged.lines.push_back("Neither found nor refuted: " + placed->why + ".");
     return judged;
   }

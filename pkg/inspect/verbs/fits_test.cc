@@ -75,8 +75,8 @@ void compare_world(uint64_t seed, Tally& tally) {
   emptied.allocated.clear();
   emptied.allocated_shares.clear();
   emptied.consumed.clear();
-  const oracle::Verdict now = oracle::solve(world), empty = oracle::solve(emptied);
-  const auto decided = [](const oracle::Verdict& v) {
+  const oracle::Solution now = oracle::solve(world), empty = oracle::solve(emptied);
+  const auto decided = [](const oracle::Solution& v) {
     return v.answer == oracle::Answer::kFeasible || v.answer == oracle::Answer::kInfeasible;
   };
   if (!decided(now) || !decided(empty)) {

@@ -40,12 +40,10 @@ JudgedPod judge_pod(State& state, const api::Pod* pod, const std::vector<Claim>&
   const verdict::Question question{pod, claims, entries, nodes};
   const verdict::Verdict found = verdict::judge(facts, question);
   JudgedPod judged;
-  judged.outcome = found.answer == verdict::Answer::kFits         ? JudgedPod::Outcome::kFits
-                   : found.answer == verdict::Answer::kDoesNotFit ? JudgedPod::Outcome::kDoesNotFit
-                                                                  : JudgedPod::Outcome::kUndecided;
+  judged.outcome = found.answer;
   judged.lines = split(verdict::text(found, {width, wide}), '\n');
   if (!judged.lines.empty() && judged.lines.back().empty()) judged.lines.pop_back();
-  if (judged.outcome == JudgedPod::Outcome::kDoesNotFit) add_suggestions(judged.lines, state, facts, question);
+  if (judged.outcome == verdict::Answer::kDoesNotFit) add_suggestions(judged.lines, state, facts, question);
   return judged;
 }
 

@@ -5,12 +5,12 @@
 #include <vector>
 
 #include "pkg/inspect/state/state.h"
+#include "pkg/verdict/verdict.h"
 
 namespace dra::inspect {
 
 struct JudgedPod {
-  enum class Outcome : uint8_t { kFits, kDoesNotFit, kUndecided };
-  Outcome outcome = Outcome::kDoesNotFit;
+  verdict::Answer outcome = verdict::Answer::kDoesNotFit;
   std::vector<std::string> lines;
 };
 

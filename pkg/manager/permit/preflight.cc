@@ -65,7 +65,7 @@ void Preflight::begin_round() {
       questions_[found->second].roles.push_back(role);
     }
   }
-  verdicts_.assign(questions_.size(), Verdict::kUnknown);
+  grants_.assign(questions_.size(), Grant::kUnknown);
   if (questions_.empty()) {
     timer_ = reactor_.after(Duration::zero(), [this] { end_round(); });
     return;
@@ -85,7 +85,7 @@ void Preflight::ask_more() {
 void Preflight::answered(size_t index, Result<client::AccessAnswer> answer) {
   calls_.erase(index);
   if (answer) {
-    verdicts_[index] = answer->allowed ? Verdict::kGranted : Verdict::kMissing;
+    grants_[index] = answer->allowed ? Grant::kGranted : Grant::kMissing;
   } else {
     trouble_ = answer.error().message();
     if (reviews_unavailable(answer.error())) refused_ = true;
@@ -105,7 +105,7 @@ void Preflight::end_round() {
   const std::vector<Missing> before = std::move(missing_);
   missing_.clear();
   for (size_t i = 0; i < questions_.size(); ++i) {
-    if (verdicts_[i] != Verdict::kMissing) continue;
+    if (grants_[i] != Grant::kMissing) continue;
     for (const PermissionRole* role : questions_[i].roles)
       missing_.push_back(
           {permission_text(questions_[i].permission), std::string(role->name), std::string(role->without)});

@@ -54,7 +54,7 @@ class Preflight {
   const std::string& trouble() const { return trouble_; }
 
  private:
-  enum class Verdict { kGranted, kMissing, kUnknown };
+  enum class Grant { kGranted, kMissing, kUnknown };
   struct Question {
     client::Permission permission;
     std::vector<const PermissionRole*> roles;
@@ -71,7 +71,7 @@ class Preflight {
   const ManagerOptions& options_;
   std::function<void()> on_round_;
   std::vector<Question> questions_;
-  std::vector<Verdict> verdicts_;
+  std::vector<Grant> grants_;
   std::map<size_t, Handle> calls_;
   size_t next_ = 0;
   int failed_rounds_ = 0;

@@ -104,7 +104,7 @@ void filter_inter_pod_affinity(Attempt& attempt) {
     if (!affinity.allows(node)) return refuse(Plugin::kInterPodAffinity, true, kAffinityRules);
     if (occupied(anti, node)) return refuse(Plugin::kInterPodAffinity, false, kAntiAffinityRules);
     if (occupied(existing, node)) return refuse(Plugin::kInterPodAffinity, false, kExistingAntiAffinity);
-    return Verdict{};
+    return NodeRefusal{};
   });
 }
 

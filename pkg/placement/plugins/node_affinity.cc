@@ -47,7 +47,7 @@ void filter_node_affinity(Attempt& attempt) {
   const api::Pod& pod = attempt.pod();
   if (pod.node_selector.empty() && (!pod.node_affinity || !pod.node_affinity->required)) return;
   attempt.filter([&](NodeIndex node) {
-    return attempt.node_matcher->matches(node) ? Verdict{} : refuse(Plugin::kNodeAffinity, true);
+    return attempt.node_matcher->matches(node) ? NodeRefusal{} : refuse(Plugin::kNodeAffinity, true);
   });
 }
 

@@ -6,7 +6,7 @@ namespace dra::placement {
 
 void filter_node_deletion(Attempt& attempt) {
   attempt.filter([&](NodeIndex node) {
-    return attempt.cluster.row(node).deleting ? refuse(Plugin::kNodeDeletion, true) : Verdict{};
+    return attempt.cluster.row(node).deleting ? refuse(Plugin::kNodeDeletion, true) : NodeRefusal{};
   });
 }
 
@@ -14,7 +14,7 @@ void filter_node_unschedulable(Attempt& attempt) {
   const api::Taint cordon{"node.kubernetes.io/unschedulable", "", "NoSchedule", ""};
   if (api::tolerates(attempt.pod().tolerations, cordon)) return;
   attempt.filter([&](NodeIndex node) {
-    return attempt.cluster.row(node).unschedulable ? refuse(Plugin::kNodeUnschedulable, true) : Verdict{};
+    return attempt.cluster.row(node).unschedulable ? refuse(Plugin::kNodeUnschedulable, true) : NodeRefusal{};
   });
 }
 
@@ -22,7 +22,7 @@ void filter_node_name(Attempt& attempt) {
   const std::string& wanted = attempt.pod().node_name;
   if (wanted.empty()) return;
   attempt.filter([&](NodeIndex node) {
-    return attempt.cluster.rest(node).name == wanted ? Verdict{} : refuse(Plugin::kNodeName, true);
+    return attempt.cluster.rest(node).name == wanted ? NodeRefusal{} : refuse(Plugin::kNodeName, true);
   });
 }
 

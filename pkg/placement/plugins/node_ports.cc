@@ -12,7 +12,7 @@ void filter_ports(Attempt& attempt) {
     for (const api::HostPort& taken : attempt.cluster.rest(node).ports)
       if (std::any_of(wanted.begin(), wanted.end(), [&](const auto& port) { return ports_conflict(port, taken); }))
         return refuse(Plugin::kNodePorts, false);
-    return Verdict{};
+    return NodeRefusal{};
   });
 }
 

@@ -11,7 +11,7 @@ namespace {
 constexpr unsigned kOtherBit = 4;
 constexpr size_t kMaxOtherBits = 60;
 
-void check(Verdict& out, unsigned bit, int64_t wanted, int64_t allocatable, int64_t used) {
+void check(NodeRefusal& out, unsigned bit, int64_t wanted, int64_t allocatable, int64_t used) {
   if (wanted <= 0 || wanted <= saturating_add(allocatable, -used)) return;
   out.plugin = Plugin::kNodeResourcesFit;
   out.reasons |= uint64_t{1} << bit;
@@ -38,7 +38,7 @@ void filter_resources(Attempt& attempt) {
   const Charge& charge = attempt.needs.charge();
   attempt.filter([&](NodeIndex node) {
     const NodeRow& row = attempt.cluster.row(node);
-    Verdict out;
+    NodeRefusal out;
     if (row.pods + 1 > row.max_pods) out = refuse(Plugin::kNodeResourcesFit, false, 0);
     check(out, 1, charge.cpu, row.cpu, row.used_cpu);
     check(out, 2, charge.memory, row.memory, row.used_memory);

@@ -73,7 +73,7 @@ void filter_volume_limits(Attempt& attempt) {
   if (wanted.empty()) return;
   attempt.filter([&](NodeIndex node) {
     return limit_exceeded(storage, attempt.cluster.rest(node), wanted) ? refuse(Plugin::kNodeVolumeLimits, false)
-                                                                       : Verdict{};
+                                                                       : NodeRefusal{};
   });
 }
 

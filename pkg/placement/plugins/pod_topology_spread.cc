@@ -178,7 +178,7 @@ void filter_topology_spread(Attempt& attempt) {
       if (!domains[i].has(node)) return refuse(Plugin::kPodTopologySpread, true, kMissingLabel);
       if (domains[i].sum_of(node) > allowed[i]) return refuse(Plugin::kPodTopologySpread, false, kSkew);
     }
-    return Verdict{};
+    return NodeRefusal{};
   });
 }
 

@@ -31,7 +31,7 @@ int32_t TaintCounts::untolerated(NodeIndex node) {
 void filter_taints(Attempt& attempt) {
   TaintCounts counts(attempt.cluster, attempt.pod(), TaintCounts::Effects::kHard);
   attempt.filter([&](NodeIndex node) {
-    return counts.untolerated(node) > 0 ? refuse(Plugin::kTaintToleration, true) : Verdict{};
+    return counts.untolerated(node) > 0 ? refuse(Plugin::kTaintToleration, true) : NodeRefusal{};
   });
 }
 

@@ -320,12 +320,12 @@ void VolumeBinding::filter(Attempt& attempt) {
     VolumePlan plan;
     const bool keep = attempt.options.keep_plans;
     const uint64_t reasons = state_->judge(attempt.cluster, node, keep ? &plan : nullptr);
-    if (reasons != 0) return Verdict{Plugin::kVolumeBinding, true, reasons};
+    if (reasons != 0) return NodeRefusal{Plugin::kVolumeBinding, true, reasons};
     if (keep) {
       std::sort(plan.provision.begin(), plan.provision.end());
       attempt.decision.plans[node] = std::move(plan);
     }
-    return Verdict{};
+    return NodeRefusal{};
   });
 }
 

@@ -68,7 +68,7 @@ void filter_volume_restrictions(Attempt& attempt) {
   attempt.filter([&](NodeIndex node) {
     if (disks && disk_taken(pod, attempt.cluster.rest(node)))
       return refuse(Plugin::kVolumeRestrictions, false, kDiskTaken);
-    return claim ? refuse(Plugin::kVolumeRestrictions, false, kClaimTaken) : Verdict{};
+    return claim ? refuse(Plugin::kVolumeRestrictions, false, kClaimTaken) : NodeRefusal{};
   });
 }
 

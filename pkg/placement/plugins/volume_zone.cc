@@ -71,14 +71,14 @@ void VolumeZone::filter(Attempt& attempt) const {
     const api::StringMap& labels = attempt.cluster.rest(node).node->metadata.labels;
     const bool zoned = std::any_of(zone_labels().begin(), zone_labels().end(),
                                    [&](const ZoneLabel& label) { return labels.contains(label.key); });
-    if (!zoned) return Verdict{};
+    if (!zoned) return NodeRefusal{};
     for (const Topology& topology : topologies_) {
       const std::string* value = label_of(labels, topology.key);
       if (!value) value = label_of(labels, newer(topology.key));
       if (!value || std::find(topology.values.begin(), topology.values.end(), *value) == topology.values.end())
         return refuse(Plugin::kVolumeZone, true);
     }
-    return Verdict{};
+    return NodeRefusal{};
   });
 }
 
