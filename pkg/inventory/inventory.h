@@ -147,7 +147,7 @@ class Inventory {
   // Over-commitments of devices, counter sets and capacities that these claims use (P2 of the arbitration).
   std::vector<AuditFinding> over_commitments(std::span<const std::string> claim_uids, Layer layer) const;
 
-  // For pkg/allocator.
+  // For pkg/allocator, pkg/gang and the device gauges.
   DeviceIndex& device_index() { return *device_index_; }
   const DeviceIndex& device_index() const { return *device_index_; }
 
