@@ -1,11 +1,13 @@
 # Short names for everyday commands. `make help` lists them.
 BUILD := build/release
 JOBS ?= $(shell nproc)
+# Tests of programs wait for them half of the time.
+TEST_JOBS ?= $(shell expr $(JOBS) + 1)
 # Options for CMake, for instance CONFIGURE=-DDRA_WERROR=OFF.
 CONFIGURE ?=
 
 # $(call checked_ctest,PRESET,FOLDER[,OPTIONS]): skipped tests must be listed, with a reason that is true.
-checked_ctest = rm -rf $(2) && GTEST_OUTPUT=json:$(abspath $(2))/gtest/ ctest --preset $(1) -j $(JOBS) --output-junit $(abspath $(2))/junit.xml $(3) \
+checked_ctest = rm -rf $(2) && GTEST_OUTPUT=json:$(abspath $(2))/gtest/ ctest --preset $(1) -j $(TEST_JOBS) --output-junit $(abspath $(2))/junit.xml $(3) \
   && scripts/check-skipped $(2)
 
 # With sanitizers a step takes ten times as long: fewer of them, of the same kinds. `make test` takes all of them, `make check-deep` with sanitizers too.
