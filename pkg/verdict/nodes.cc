@@ -102,7 +102,7 @@ class NodeGrouper {
  private:
   // The only walk over all candidates; later steps examine only these.
   void find_refused() {
-    const placement::Verdict* const verdicts = decision_.verdicts.data();
+    const placement::NodeRefusal* const verdicts = decision_.verdicts.data();
     for (size_t i = 0, end = decision_.verdicts.size(); i < end; ++i)
       if (verdicts[i].plugin != placement::Plugin::kNone) refused_.push_back(i);
   }
@@ -116,7 +116,7 @@ class NodeGrouper {
   }
 
   // Texts are made once per key: the verdict and a few numbers of the node's row.
-  uint16_t number_of(placement::NodeIndex node, const placement::Verdict& verdict) {
+  uint16_t number_of(placement::NodeIndex node, const placement::NodeRefusal& verdict) {
     const uint32_t taints = verdict.plugin == placement::Plugin::kTaintToleration ? cluster_.row(node).taints : 0;
     const auto [known, fresh] = keys_.try_emplace({verdict.plugin, verdict.reasons, verdict.unresolvable, taints}, 0);
     if (verdict.plugin == placement::Plugin::kNodeResourcesFit) {
@@ -143,7 +143,7 @@ class NodeGrouper {
     return static_cast<uint16_t>(groups_.size() - 1);
   }
 
-  std::string text_of(placement::NodeIndex node, const placement::Verdict& verdict) const {
+  std::string text_of(placement::NodeIndex node, const placement::NodeRefusal& verdict) const {
     switch (problem_of(verdict.plugin)) {
       case NodeProblem::kDeleting:
         return "being deleted";
@@ -193,7 +193,7 @@ class NodeGrouper {
   }
 
   // kube-scheduler's words without their subject: "didn't match pod anti-affinity rules".
-  std::string scheduler_words(const placement::Verdict& verdict) const {
+  std::string scheduler_words(const placement::NodeRefusal& verdict) const {
     std::string text;
     for (const std::string& reason : decision_.reasons(verdict)) {
       constexpr std::string_view kSubject = "node(s) ";
@@ -202,7 +202,7 @@ class NodeGrouper {
     return clean(text, kMaxDetail);
   }
 
-  void widen(placement::NodeIndex node, const placement::Verdict& verdict, std::vector<Shortage>& all) const {
+  void widen(placement::NodeIndex node, const placement::NodeRefusal& verdict, std::vector<Shortage>& all) const {
     const placement::NodeRow& row = cluster_.row(node);
     const placement::Charge& charge = needs_.charge();
     const auto note = [&](size_t bit, std::string_view name, int64_t asked, int64_t allocatable, int64_t used) {

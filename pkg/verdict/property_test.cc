@@ -154,7 +154,7 @@ TEST(WouldFit, EverySuggestionMakesItFitAndNoneSmallerDoes) {
         continue;
       }
       const World changed = with_claims(world, apply_to_question(scene->question, suggestion)->question);
-      const oracle::Verdict verdict = oracle::solve(changed);
+      const oracle::Solution verdict = oracle::solve(changed);
       // The oracle cannot judge parts of selectors.
       if (verdict.answer == oracle::Answer::kError || verdict.answer == oracle::Answer::kTooBig) {
         ++unjudged;
@@ -179,7 +179,7 @@ TEST(Verdict, AgreesWithTheOracleAndItsCountsAddUp) {
   for (uint64_t seed = first; seed < first + cases; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     const World world = oracle::random_world(seed);
-    const oracle::Verdict expected = oracle::solve(world, 200'000);
+    const oracle::Solution expected = oracle::solve(world, 200'000);
     auto contest = allocharness::Contest::make(world);
     ASSERT_TRUE(contest);
     placement::Cluster cluster;
