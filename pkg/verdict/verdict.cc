@@ -44,9 +44,15 @@ DeviceProblem problem_of(const allocator::CauseCount& count) {
       return DeviceProblem::kLimit;
     case Cause::kNodeRefused:
       return DeviceProblem::kFreeElsewhere;
-    default:
-      return DeviceProblem::kFree;
+    // Of the request as a whole, or of devices that it does not ask for.
+    case Cause::kWrongNode:
+    case Cause::kClassSelector:
+    case Cause::kCombination:
+    case Cause::kClassMissing:
+    case Cause::kInvalidRequest:
+      break;
   }
+  return DeviceProblem::kFree;
 }
 
 DeviceGroup group_of(const allocator::CauseCount& count) {
