@@ -114,10 +114,10 @@ TEST_F(AuditTest, OfAThousandClaimsOnTheSameDevicesAFewAreToldEachOnce) {
     claim(name, "d" + std::to_string(i % 2));
     audit.check(*claims.get("d/" + name));
   }
-  EXPECT_EQ(events.size(), 2 * Audit::kMostTold);
+  EXPECT_EQ(events.size(), 2 * Audit::kMostNotified);
   EXPECT_EQ(std::set<std::string>(events.begin(), events.end()).size(), events.size());
   reactor.advance(10s);
-  EXPECT_EQ(events.size(), 2 * Audit::kMostTold);
+  EXPECT_EQ(events.size(), 2 * Audit::kMostNotified);
   EXPECT_TRUE(says("dra_over_committed 2"));
 }
 
