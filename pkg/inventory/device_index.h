@@ -1,5 +1,5 @@
-// DeviceIndex: the inventory's state as pkg/allocator and pkg/gang search in it, and the manager's device gauges count in
-// it. All others use Inventory.
+// DeviceIndex: the inventory's state as pkg/allocator and pkg/gang search in it, and the manager's device gauges count
+// in it. All others use Inventory.
 #pragma once
 
 #include <deque>
