@@ -58,6 +58,15 @@ class CheckLayers(unittest.TestCase):
         self.assert_found({"pkg/low/CMakeLists.txt": "dra_package(low DEPS mid)\n", "pkg/low/low.cc": '#include "pkg/mid/mid.h"\n'},
                           "libraries in a circle: low mid")
 
+    def test_rooms_in_a_circle(self):
+        self.assert_found({"pkg/mid/mid_more.cc": '#include "pkg/low/low.h"\n#include "pkg/mid/deep/deep.h"\n'}, "pkg/mid: rooms in a circle: deep/ mid;",
+                          "pkg/mid/mid_more.cc:2 includes pkg/mid/deep/deep.h", "pkg/mid/deep/deep.h:2 includes pkg/mid/mid.h")
+
+    def test_a_header_of_one_room_alone_and_includes_of_tests_make_no_circle(self):
+        status, text = self.run_over({"pkg/low/low_part.h": '#pragma once\n#include "pkg/low/low.h"\n', "pkg/low/low.cc": '#include "pkg/low/low_part.h"\n',
+                                      "pkg/mid/mid_more_test.cc": '#include "pkg/mid/deep/deep.h"\n'})
+        self.assertEqual((status, text), (0, "check-layers: 12 files, 0 violations\n"))
+
     def test_a_file_without_a_library(self):
         self.assert_found({"pkg/lost/lost.cc": "int x;\n"}, "pkg/lost/lost.cc")
 
