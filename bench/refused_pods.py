@@ -24,8 +24,8 @@ import sandbox  # noqa: E402
 
 PODS = "/api/v1/namespaces/default/pods"
 TEMPLATES = rest.RESOURCE + "/namespaces/default/resourceclaimtemplates"
-VERDICT = re.compile(r"dra::verdict::|PodReconcile::verdict_of|Allocator::explain")
-REFUSAL = re.compile(VERDICT.pattern + r"|PodReconcile::(no_devices|no_node|waits|show_waiting|complain|park)\b")
+VERDICT = re.compile(r"dra::verdict::|dra::allocation::verdict_of|Allocator::explain")
+REFUSAL = re.compile(VERDICT.pattern + r"|dra::allocation::(report_no_devices|report_no_node|say_waiting|show_waiting|complain|park_pod)\b")
 
 
 def wait_until(condition, seconds, what):

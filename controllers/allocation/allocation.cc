@@ -5,11 +5,11 @@
 #include <set>
 
 #include "controllers/allocation/causes.h"
-#include "controllers/allocation/group/group_reconcile.h"
+#include "controllers/allocation/group/member.h"
 #include "controllers/allocation/kept/kept_members.h"
 #include "controllers/allocation/pod/pinned.h"
-#include "controllers/allocation/pod/pod_reconcile.h"
 #include "controllers/allocation/pod/refused.h"
+#include "controllers/allocation/pod/steps.h"
 #include "pkg/protocol/pod_changes.h"
 #include "pkg/protocol/pod_claims.h"
 #include "pkg/protocol/proof.h"
@@ -97,12 +97,10 @@ Outcome AllocationReconciler::reconcile_pod(const View& view, const Key& key) co
   const Tools tools{options_, inventory_,    allocator_, nodes_,   why_here_,
                     kept_,    kept_devices_, gangs_,     leaders_, *kept_members_};
   if ((role != Role::kGated && role != Role::kToBind) || options_.release_gates)
-    return PodReconcile(view, *pod, role, tools).run();
+    return reconcile_alone(view, *pod, tools);
   const Membership membership = membership_of(view, *pod);
-  if (membership.state != Membership::State::kAlone) return reconcile_member(view, *pod, role, tools, membership);
-  PodReconcile steps(view, *pod, role, tools);
-  if (!membership.why.empty()) steps.ignore_group(membership.why);
-  return steps.run();
+  if (membership.state != Membership::State::kAlone) return reconcile_member(view, *pod, tools, membership);
+  return reconcile_alone(view, *pod, tools, membership.why);
 }
 
 void AllocationReconciler::add_pod(const View& view, const api::Pod& pod, EnqueueRequests& out) const {

@@ -291,6 +291,17 @@ bool single_term(const api::AllocationResult& allocation, api::NodeSelectorTerm&
   return true;
 }
 
+std::string devices_of(const std::vector<api::AllocationResult>& allocations) {
+  constexpr size_t kShown = 8;
+  std::string text;
+  size_t devices = 0;
+  for (const api::AllocationResult& allocation : allocations)
+    for (const api::DeviceRequestAllocationResult& device : allocation.results)
+      if (++devices <= kShown)
+        text += (text.empty() ? "" : ", ") + device.driver + "/" + device.pool + "/" + device.device;
+  return devices > kShown ? text + " and " + std::to_string(devices - kShown) + " more" : text;
+}
+
 Duration retreat_delay(const api::Pod& pod, const PodState& state) {
   size_t mix = std::hash<std::string>{}(pod.metadata.uid);
   for (const ClaimState& claim : state.claims)

@@ -3,6 +3,12 @@
 #include <utility>
 
 #include "controllers/allocation/group/group_reconcile.h"
+#include "controllers/allocation/pod/candidates.h"
+#include "controllers/allocation/pod/not_found.h"
+#include "controllers/allocation/pod/prepare.h"
+#include "controllers/allocation/pod/prove.h"
+#include "controllers/allocation/pod/release.h"
+#include "controllers/allocation/pod/withdraw.h"
 #include "pkg/protocol/writes.h"
 
 namespace dra::allocation {
@@ -28,34 +34,38 @@ bool withdraws(const Outcome& outcome) {
   });
 }
 
+// kube-scheduler finds the node of a gated pod without claims.
+bool goes_anywhere(const PodContext& context) {
+  return context.role == Role::kGated && context.state.claims.empty();
+}
+
 }  // namespace
 
 void GroupReconcile::commit() {
   for (const Member& member : pods_) {
     if (!member.held) continue;
-    for (const ClaimState& claim : member.steps->state_.claims)
+    for (const ClaimState& claim : member.context.state.claims)
       if (claim.needs_proof() && !claim.in_stream) return pause();  // the stream brings the group back
   }
   if (const Conflicts found = conflicts(); !found.empty()) return withdraw_for(found);
   if (leave_other_domains()) return;
   bool prepared = true;
   for (Member& member : pods_) {
-    PodReconcile& steps = *member.steps;
-    // kube-scheduler finds the node of a gated pod without claims.
-    if (!member.placed || (steps.role_ == Role::kGated && steps.state_.claims.empty())) continue;
-    const NodeChoice choice = steps.candidate_nodes();
-    if (steps.waits_for_watch(choice)) return;
-    if (choice.nodes.empty()) return withdraw() ? void() : steps.no_node(choice);
-    prepared = steps.prepared(choice) && prepared;
-    if (withdraws(steps.outcome_)) return void(withdraw());
+    if (!member.placed || goes_anywhere(member.context)) continue;
+    const Candidates candidates = candidate_nodes(member.context, member.out);
+    if (waits_for_watch(candidates.choice, member.out)) return;
+    if (candidates.choice.nodes.empty())
+      return withdraw() ? void() : report_no_node(member.context, candidates, member.out);
+    prepared = prepare_binding(member.context, candidates, member.out) && prepared;
+    if (withdraws(member.out)) return void(withdraw());
   }
   if (!prepared) return;
   size_t marked = 0;
   for (Member& member : pods_) {
     if (!member.held) continue;
-    const size_t before = member.steps->outcome_.effects.size();
-    member.steps->add_marks();
-    if (member.steps->outcome_.effects.size() > before && ++marked == kLetGoAtOnce) break;
+    const size_t before = member.out.effects.size();
+    add_marks(member.context, member.out);
+    if (member.out.effects.size() > before && ++marked == kLetGoAtOnce) break;
   }
   // Nothing needs a mark: there are no claims, or only shared ones that others have proven.
   if (marked == 0) go();
@@ -65,18 +75,18 @@ void GroupReconcile::forward() {
   bool waits = false;
   size_t marked = 0;
   for (Member& member : pods_) {
-    PodReconcile& steps = *member.steps;
+    const PodContext& context = member.context;
     if (!member.held || member.settled) continue;
     // Wait while every other holder in the conflict will give way. Only proven or foreign holders take the place of a
     // member that was not marked with the others.
-    if (const Conflicts found = steps.conflicts_of_allocated();
+    if (const Conflicts found = conflicts_of(context);
         !found.empty() && !timed_out() &&
-        std::none_of(found.begin(), found.end(), [&](const auto& one) { return steps.stays(one); }))
-      steps.outcome_.requeue_in(std::chrono::seconds(1));
+        std::none_of(found.begin(), found.end(), [&](const auto& one) { return is_lasting(context, one); }))
+      member.out.requeue_in(std::chrono::seconds(1));
     else
-      steps.prove();
+      prove_claims(context, member.out);
     waits = true;  // for the answers, the stream, or what the proof waits for
-    if (steps.outcome_.has_writes() && ++marked == kLetGoAtOnce) break;
+    if (member.out.has_writes() && ++marked == kLetGoAtOnce) break;
   }
   if (waits) return;
   const size_t settled = count(&Member::settled);
@@ -94,27 +104,28 @@ void GroupReconcile::go() {
   size_t lifting = 0, written = 0;
   bool roams = false, progress = false;
   for (Member& member : pods_) {
-    PodReconcile& steps = *member.steps;
+    const PodContext& context = member.context;
+    Outcome& out = member.out;
     if (!member.settled) continue;
     // Until the stream shows one of them bound, the next one may get the same node.
-    const bool waits_for_roamer = steps.role_ == Role::kToBind && !member.pinned && std::exchange(roams, true);
-    if (waits_for_roamer || steps.is_being_bound()) {
+    const bool waits_for_roamer = context.role == Role::kToBind && !member.pinned && std::exchange(roams, true);
+    if (waits_for_roamer || is_being_bound(context, out)) {
       ++lifting;
       continue;
     }
-    const std::optional<NodeChoice> choice = steps.ready_to_go(without_conflict);
+    const std::optional<NodeChoice> choice = ready_to_go(context, without_conflict, out);
     if (!choice) {
-      progress = progress || steps.outcome_.has_writes() || steps.outcome_.has_live_gets();
+      progress = progress || out.has_writes() || out.has_live_gets();
       continue;
     }
     ++lifting;
     // A pod that is ungated without claims does not show that the group is launched: it goes with those that do.
-    const size_t most = steps.role_ == Role::kToBind ? kBoundAtOnce : kLetGoAtOnce;
-    if (steps.state_.claims.empty() || written++ < most) steps.lift_gate(*choice);
+    const size_t most = context.role == Role::kToBind ? kBoundAtOnce : kLetGoAtOnce;
+    if (context.state.claims.empty() || written++ < most) ungate_or_bind(context, *choice, out);
   }
   if (lifting >= members_.min_count) return;
   for (Member& member : pods_) {
-    Outcome& outcome = member.steps->outcome_;
+    Outcome& outcome = member.out;
     if (!lets_go(outcome)) continue;
     std::erase_if(outcome.effects, [](const Effect& effect) { return lets_go(effect); });
     outcome.min_interval.reset();
@@ -122,17 +133,17 @@ void GroupReconcile::go() {
   if (!committed_) return;
   const Duration left = patience() - held_for(true);
   if (!progress && left <= Duration::zero() && has_homeless() && leave_all()) return;
-  first_->outcome_.requeue_in(std::max<Duration>(left, std::chrono::seconds(1)));
+  first_.out.requeue_in(std::max<Duration>(left, std::chrono::seconds(1)));
 }
 
 void GroupReconcile::stuck() {
   const Duration left = patience() - held_for(true);
   if (left > Duration::zero()) {
     say("a member lost its place after the group was committed; another is looked for");
-    return void(first_->outcome_.requeue_in(left));
+    return void(first_.out.requeue_in(left));
   }
   if (!leave_all()) go();
-  first_->outcome_.requeue_in(members_.hold_timeout);
+  first_.out.requeue_in(members_.hold_timeout);
 }
 
 // A node that fails often comes back within seconds, and nobody else waits for long meanwhile.
@@ -142,15 +153,14 @@ Duration GroupReconcile::patience() const {
 
 bool GroupReconcile::leave_all() {
   bool any = false;
-  for (Member& member : pods_) any = member.steps->withdraw_all() || any;
+  for (Member& member : pods_) any = withdraw_or_leave(member.context, member.out) || any;
   return any;
 }
 
 bool GroupReconcile::has_homeless() {
-  return std::any_of(pods_.begin(), pods_.end(), [](const Member& member) {
-    PodReconcile& steps = *member.steps;
-    if (!member.settled || (steps.role_ == Role::kGated && steps.state_.claims.empty())) return false;
-    const NodeChoice choice = steps.candidate_nodes();
+  return std::any_of(pods_.begin(), pods_.end(), [](Member& member) {
+    if (!member.settled || goes_anywhere(member.context)) return false;
+    const NodeChoice choice = candidate_nodes(member.context, member.out).choice;
     return choice.nodes.empty() && !choice.watch_lags;
   });
 }

@@ -5,8 +5,11 @@
 #include <vector>
 
 #include "controllers/allocation/group/group_reconcile.h"
-#include "controllers/allocation/group/required_domain.h"
+#include "controllers/allocation/members/required_domain.h"
+#include "controllers/allocation/pod/candidates.h"
+#include "controllers/allocation/pod/prepare.h"
 #include "controllers/allocation/pod/topology.h"
+#include "controllers/allocation/pod/withdraw.h"
 
 namespace dra::allocation {
 
@@ -15,7 +18,7 @@ using namespace reconcile;
 std::vector<std::string> GroupReconcile::nodes_of_pinned() const {
   std::vector<std::string> nodes;
   for (const Member& member : pods_)
-    if (member.placed && member.pinned) nodes.push_back(*member.steps->only_node());
+    if (member.placed && member.pinned) nodes.push_back(*pinned_node(member.context.state));
   return nodes;
 }
 
@@ -27,7 +30,7 @@ std::vector<GroupReconcile::Member*> GroupReconcile::strays() {
   std::vector<Member*> outside;
   for (Member& member : pods_) {
     if (!member.placed || !member.pinned) continue;
-    if (!home || domain.of(*member.steps->only_node()) != home) outside.push_back(&member);
+    if (!home || domain.of(*pinned_node(member.context.state)) != home) outside.push_back(&member);
   }
   return outside;
 }
@@ -38,36 +41,35 @@ void GroupReconcile::find_homes(std::vector<std::string> nodes) {
   const std::vector<std::string> pinned = nodes_of_pinned();
   RequiredDomain domain(view_, tools_.inventory, std::move(topology));
   const std::optional<std::string> home = domain.of_most(pinned.empty() ? nodes : pinned);
-  if (!home) return;
-  for (Member& member : pods_)
-    if (!member.pinned) member.steps->home_ = home;
+  if (home) hints_.home = home;
 }
 
 bool GroupReconcile::lacks_homes() const {
-  if (members_.topology.required.empty() || !nodes_of_pinned().empty()) return false;
-  return std::any_of(pods_.begin(), pods_.end(), [](const Member& member) {
-    return member.settled && member.steps->role_ == Role::kToBind && !member.steps->home_ &&
-           !member.steps->view_.is_being_bound(member.steps->pod_.metadata.uid);
+  if (members_.topology.required.empty() || hints_.home || !nodes_of_pinned().empty()) return false;
+  return std::any_of(pods_.begin(), pods_.end(), [&](const Member& member) {
+    const PodContext& context = member.context;
+    return member.settled && context.role == Role::kToBind && !view_.is_being_bound(context.pod.metadata.uid);
   });
 }
 
 bool GroupReconcile::leave_other_domains() {
   // One that is bound by now launches the group.
-  if (std::any_of(pods_.begin(), pods_.end(), [](const Member& member) { return member.steps->is_being_bound(); }))
+  if (std::any_of(pods_.begin(), pods_.end(),
+                  [](Member& member) { return is_being_bound(member.context, member.out); }))
     return false;
   const std::vector<Member*> outside = strays();
   if (outside.empty()) return false;
   bool left = false;
   if (committed_)
-    for (Member* member : outside) left = member->steps->withdraw_all() || left;
+    for (Member* member : outside) left = withdraw_or_leave(member->context, member->out) || left;
   else
     left = withdraw();
   if (left || (committed_ && held_for(true) >= patience() && leave_all())) return true;
   say("its members must be in one domain of " + members_.topology.required + ", and the node of " +
-      outside.front()->steps->pod_.metadata.name +
+      outside.front()->context.pod.metadata.name +
       " is in another one by now; it waits until the node is moved back, or until the other pods that use the same "
       "claims have ended");
-  first_->outcome_.requeue_in(std::chrono::seconds(1));
+  first_.out.requeue_in(std::chrono::seconds(1));
   return true;
 }
 

@@ -1,6 +1,8 @@
 // GroupReconcile: one reconcile, by the allocation controller, of the waiting pods of a group. It derives the group's
 // state from the objects (docs/design/groups-commit.md). Only an unfinished search keeps something for the next
-// reconcile: its progress (pkg/gang), and the members' states while nothing changes (kept_members.h).
+// reconcile: its progress (pkg/gang), and the facts about the members while nothing changes (kept_members.h). The steps
+// are those of single pods (pod/), taken for each member with a context and an outcome of its own; at the end all
+// outcomes become one.
 //
 //   open       no claim bears a mark that was made for a member
 //     decide     one search for nodes and devices of min_count members: writes all allocations, unmarked, or none
@@ -19,30 +21,38 @@
 #include <string>
 #include <vector>
 
-#include "controllers/allocation/group/group_members.h"
-#include "controllers/allocation/group/group_nodes.h"
-#include "controllers/allocation/group/same_choice.h"
 #include "controllers/allocation/kept/kept_members.h"
-#include "controllers/allocation/pod/pod_reconcile.h"
+#include "controllers/allocation/members/group_hints.h"
+#include "controllers/allocation/members/group_members.h"
+#include "controllers/allocation/pod/condition.h"
+#include "controllers/allocation/pod/conflicts.h"
+#include "controllers/allocation/pod/context.h"
+#include "controllers/allocation/pod/group_nodes.h"
+#include "controllers/allocation/pod/obstacles.h"
 
 namespace dra::allocation {
 
-// What the reconcile of this pod does for its group. `membership` is kMember or kWaits.
-reconcile::Outcome reconcile_member(const reconcile::View& view, const api::Pod& pod, Role role, const Tools& tools,
-                                    const reconcile::Membership& membership);
+// Of a group with more members than this, each event would cost a visit of all of them.
+inline constexpr size_t kManyMembers = 64;
 
 class GroupReconcile {
  public:
   // The group is not launched and has a waiting member; the first one is reconciled for all.
   // `spent`: the time that this reconcile has taken, which its slice of a search is shorter by.
-  GroupReconcile(const reconcile::View& view, const Tools& tools, std::shared_ptr<MemberSteps> made, Duration spent);
+  GroupReconcile(const reconcile::View& view, const Tools& tools, std::shared_ptr<MemberFacts> made, Duration spent);
+
+  GroupReconcile(const GroupReconcile&) = delete;  // its contexts refer to it
+  GroupReconcile& operator=(const GroupReconcile&) = delete;
 
   reconcile::Outcome run();
 
  private:
-  using Conflicts = std::vector<inventory::AuditFinding>;
   struct Member {
-    PodReconcile* steps;
+    explicit Member(const PodContext& of) : context(of) {}
+
+    PodContext context;
+    reconcile::Outcome out;
+    Obstacles obstacles;   // of the last choice of its nodes
     bool ready = false;    // its claims exist
     bool held = false;     // and are allocated
     bool settled = false;  // and proven, or not ours to prove
@@ -51,6 +61,7 @@ class GroupReconcile {
     bool placed = false;   // held, and its node is known, or kube-scheduler's to find
   };
 
+  std::vector<Member> members_with_contexts();
   // Members leave claims that they announced to leave (P8) or cannot use, as single pods do. True while there are some.
   bool step_back();
   void judge();
@@ -67,9 +78,15 @@ class GroupReconcile {
   void say_ignored(const gang::Decision& decision);
   void write_decision(const std::vector<Member*>& asked, gang::Decision& decision);
   // `refused`: the claims themselves are at fault.
-  std::string why_not_alone(PodReconcile& steps, bool* refused);
-  void not_found(const gang::Decision& decision, const std::vector<Member*>& asked, GroupNodes& nodes);
-  // kept_nodes.cc. Zero: the group has waited so long that nodes are kept for it.
+  std::string why_not_alone(Member& member, bool* refused);
+  struct Searched {
+    const gang::Decision& decision;
+    const std::vector<Member*>& asked;
+    GroupNodes& nodes;
+    std::string kept_devices;  // kept_devices_clause() of what the search left to others
+  };
+  void not_found(const Searched& search);
+  // keep_nodes.cc. Zero: the group has waited so long that nodes are kept for it.
   Duration until_starving() const;
   int64_t lowest_priority() const;
   size_t keep_nodes(const std::vector<Member*>& asked, GroupNodes& nodes);
@@ -110,7 +127,6 @@ class GroupReconcile {
   void watch_holds();
 
   // Every member waits for the same reason: the event goes to the first pod, the condition to each.
-  using Fit = PodReconcile::Fit;
   void say(const std::string& sentence, Fit fit = Fit::kUndecided);
   // The other members read the reason when they run; pods that we bind get their first condition at once.
   void run_others_to_be_bound();
@@ -119,12 +135,12 @@ class GroupReconcile {
 
   const reconcile::View& view_;
   const Tools& tools_;
-  const std::shared_ptr<MemberSteps> made_;
+  const std::shared_ptr<MemberFacts> made_;
   const GroupMembers& members_;
   const Duration spent_;
+  GroupHints hints_;
   std::vector<Member> pods_;
-  SameChoice same_choice_;
-  PodReconcile* first_ = nullptr;
+  Member& first_;  // of pods_: its key is reconciled
   bool committed_ = false;
   bool unfinished_ = false;  // the search goes on in the next slice, and nothing was decided
 };

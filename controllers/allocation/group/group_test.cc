@@ -2,7 +2,7 @@
 #include <nlohmann/json.hpp>
 
 #include "controllers/allocation/allocation_fixture.h"
-#include "controllers/allocation/group/group_members.h"
+#include "controllers/allocation/members/group_members.h"
 #include "pkg/base/timestamp.h"
 #include "pkg/protocol/groups.h"
 

@@ -1,6 +1,6 @@
 #include "controllers/allocation/kept/group_leaders.h"
 
-#include "controllers/allocation/group/group_members.h"
+#include "controllers/allocation/members/group_members.h"
 
 namespace dra::allocation {
 

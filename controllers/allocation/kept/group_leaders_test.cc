@@ -2,8 +2,8 @@
 #include <random>
 
 #include "controllers/allocation/allocation_fixture.h"
-#include "controllers/allocation/group/group_members.h"
 #include "controllers/allocation/kept/group_leaders.h"
+#include "controllers/allocation/members/group_members.h"
 #include "pkg/protocol/groups.h"
 
 namespace dra::allocation::group_leaders_test {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "controllers/allocation/causes.h"
-#include "controllers/allocation/group/group_members.h"
+#include "controllers/allocation/members/group_members.h"
 #include "pkg/protocol/groups.h"
 #include "pkg/protocol/pod_claims.h"
 

@@ -48,45 +48,40 @@ bool Sources::note_change(const api::ResourceClaim& claim) {
   return !others;
 }
 
-MemberSteps::MemberSteps(const View& view, const Tools& tools, Membership of, GroupMembers all)
+MemberFacts::MemberFacts(const View& view, const Options& options, Membership of, GroupMembers all)
     : membership(std::move(of)), members(std::move(all)) {
-  steps.reserve(members.waiting.size());
-  for (const api::Pod* pod : members.waiting)
-    steps.push_back(std::make_unique<PodReconcile>(view, *pod, role_of(*pod, tools.options), tools));
+  facts.reserve(members.waiting.size());
+  for (const api::Pod* pod : members.waiting) facts.push_back(derive_facts(view, *pod, options));
 }
 
-void MemberSteps::derive_changed(const View& view, const Tools& tools) {
+void MemberFacts::derive_changed(const View& view, const Options& options) {
   if (sources.changed.empty()) return;
-  for (const uint32_t i : sources.changed) {
-    const api::Pod& pod = *members.waiting[i];
-    steps[i] = std::make_unique<PodReconcile>(view, pod, role_of(pod, tools.options), tools);
-  }
+  for (const uint32_t i : sources.changed) facts[i] = derive_facts(view, *members.waiting[i], options);
   sources.changed.clear();
   asked.clear();
   questions.clear();
 }
 
-std::shared_ptr<MemberSteps> KeptMembers::take(const View& view, const Tools& tools, const Membership& membership) {
+std::shared_ptr<MemberFacts> KeptMembers::take(const View& view, const Options& options, const Membership& membership) {
   const auto known = std::find_if(kept_.begin(), kept_.end(),
                                   [&](const Kept& one) { return one.made->membership.group == membership.group; });
   if (known == kept_.end()) return nullptr;
   const Kept kept = std::move(*known);
   kept_.erase(known);
   if (kept.view != &view || kept.rewinds != view.rewinds() || kept.made->membership != membership) return nullptr;
-  kept.made->derive_changed(view, tools);
+  kept.made->derive_changed(view, options);
   return kept.made;
 }
 
-void KeptMembers::keep(const View& view, std::shared_ptr<MemberSteps> made) {
+void KeptMembers::keep(const View& view, std::shared_ptr<MemberFacts> made) {
   // Nodes and device plugins decide about extended resources too.
-  if (std::any_of(made->steps.begin(), made->steps.end(), [](const auto& steps) { return steps->asks_for_extended(); }))
+  if (std::any_of(made->facts.begin(), made->facts.end(), [](const PodFacts& one) { return !one.extended.empty(); }))
     return;
   if (made->sources.pods.empty()) {
     std::optional<Sources> sources = sources_of(view, made->members);
     if (!sources) return;
     made->sources = std::move(*sources);
   }
-  for (const auto& steps : made->steps) steps->begin_again();
   if (kept_.size() >= kMost) kept_.pop_front();
   kept_.push_back({&view, view.rewinds(), std::move(made)});
 }

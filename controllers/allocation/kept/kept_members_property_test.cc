@@ -27,7 +27,7 @@ std::string text(const ClaimState& state) {
 
 class KeptMembersProperty : public AllocationTest {
  protected:
-  explicit KeptMembersProperty() : gangs(inventory, allocator, {}) { options.mode = Mode::kBind; }
+  KeptMembersProperty() { options.mode = Mode::kBind; }
 
   size_t pick(size_t below) { return dice() % below; }
   bool rarely() { return pick(4) == 0; }
@@ -157,21 +157,15 @@ class KeptMembersProperty : public AllocationTest {
     const GroupMembers members = members_of(watched, of, options);
     return text(members, [&](size_t i) { return derive_state(watched, *members.waiting[i], options); });
   }
-  static std::string text(const MemberSteps& known) {
-    return text(known.members, [&](size_t i) { return known.steps[i]->state(); });
+  static std::string text(const MemberFacts& known) {
+    return text(known.members, [&](size_t i) { return known.facts[i].state; });
   }
 
   static constexpr size_t kPods = 5, kClaims = 4;
   std::mt19937 dice;
   uint64_t revision = 100;
   WatchedView watched;
-  WhyHere why_here;
-  KeptNodes kept_nodes;
-  KeptDevices kept_devices;
-  gang::Gangs gangs;
-  GroupLeaders leaders;
   KeptMembers kept;
-  const Tools tools{options, inventory, allocator, nodes, why_here, kept_nodes, kept_devices, gangs, leaders, kept};
 };
 
 TEST_F(KeptMembersProperty, WhatIsKeptEqualsWhatIsDerived) {
@@ -190,13 +184,13 @@ TEST_F(KeptMembersProperty, WhatIsKeptEqualsWhatIsDerived) {
       for (const char* job : {"job-1", "job-2"}) {
         const std::optional<Membership> of = membership(job);
         if (!of) continue;
-        std::shared_ptr<MemberSteps> known = kept.take(watched, tools, *of);
+        std::shared_ptr<MemberFacts> known = kept.take(watched, options, *of);
         if (known) {
           ASSERT_EQ(text(*known), derived(*of)) << "step " << step;
           ++used;
         } else {
           ++dropped;
-          known = std::make_shared<MemberSteps>(watched, tools, *of, members_of(watched, *of, options));
+          known = std::make_shared<MemberFacts>(watched, options, *of, members_of(watched, *of, options));
         }
         kept.keep(watched, known);
       }

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "controllers/allocation/allocation_fixture.h"
-#include "controllers/allocation/group/same_choice.h"
+#include "controllers/allocation/members/same_choice.h"
 #include "pkg/base/timestamp.h"
 #include "pkg/protocol/groups.h"
 

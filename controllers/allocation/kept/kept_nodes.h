@@ -20,7 +20,7 @@
 #include <string>
 #include <string_view>
 
-#include "controllers/allocation/group/group_rank.h"
+#include "controllers/allocation/members/group_rank.h"
 #include "pkg/api/core.h"
 #include "pkg/base/clock.h"
 #include "pkg/reconcile/view.h"

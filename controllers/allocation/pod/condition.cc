@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <utility>
 
-#include "controllers/allocation/pod/pod_reconcile.h"
 #include "pkg/base/timestamp.h"
 #include "pkg/base/utf8.h"
 #include "pkg/protocol/groups.h"
@@ -38,6 +37,56 @@ std::string kind_digest(const std::string& kind) {
   return std::to_string(std::hash<std::string>{}(kind));
 }
 
+// Autoscalers wait for the condition of pods that we bind.
+bool comes_at_once(const PodContext& context, Fit fit) {
+  return context.role == Role::kToBind && fit == Fit::kNowhere;
+}
+
+// How long to wait before the pod's condition may be written; zero: now.
+Duration pause_of_condition(const PodContext& context, const api::Condition* known, const std::string& kind, Fit fit,
+                            Outcome& out) {
+  const View& view = context.view;
+  const std::string& uid = context.pod.metadata.uid;
+  const std::optional<View::Noted> written = view.note(uid, kWrittenNote);
+  // That a claim is missing is news once in 10 s at most (ordinary_absence()).
+  const bool is_missing = context.state.missing && !context.state.ordinary_wait;
+  if (is_missing && (!written || written->text != kind_digest(kind))) return {};
+  if (known == nullptr) {
+    // Written before, and taken away by others or not seen yet.
+    if (comes_at_once(context, fit)) return written ? kConditionPause - written->age : Duration::zero();
+    Timestamp created;
+    parse_rfc3339(context.pod.metadata.creation_timestamp, created);
+    const Duration waited = view.now() - created;
+    return std::max(kConditionPause - waited, written ? kConditionPause - written->age : Duration::zero());
+  }
+  // Whoever wrote the condition did so before the pod's last change.
+  const Duration unchanged = view.unchanged_for(Kind::kPod, context.pod.metadata.key());
+  Duration pause = kConditionPause - (written ? written->age : unchanged);
+  // If the kind last written is forgotten, a difference counts as one in numbers.
+  if (!written || written->text == kind_digest(kind)) {
+    const std::optional<View::Noted> wrong = view.note(uid, kWrongNote);
+    if (!wrong) out.add(Note{uid, std::string(kWrongNote), "wrong"});
+    pause = std::max(pause, kConditionPause - (wrong ? wrong->age : Duration::zero()));
+  }
+  return pause;
+}
+
+struct PodCondition {
+  std::string_view status, reason;
+  std::string message, kind;
+};
+
+void write_condition_of_pod(const PodContext& context, const PodCondition& what, std::vector<Effect>& effects) {
+  api::Condition condition;
+  condition.type = condition_type(context.role);
+  condition.status = what.status;
+  condition.reason = what.reason;
+  condition.message = what.message;
+  effects.emplace_back(write_condition(context.view, context.pod, condition, "show-waiting"));
+  effects.emplace_back(Note{context.pod.metadata.uid, std::string(kWrittenNote), kind_digest(what.kind)});
+  effects.emplace_back(Note{context.pod.metadata.uid, std::string(kWrongNote), ""});
+}
+
 }  // namespace
 
 std::string_view condition_type(Role role) {
@@ -58,117 +107,59 @@ std::string without_numbers(std::string_view text) {
   return rest;
 }
 
-// How long to wait before the pod's condition may be written; zero: now.
-Duration PodReconcile::pause_of_condition(const api::Condition* known, const std::string& kind, Fit fit) {
-  const std::string& uid = pod_.metadata.uid;
-  const std::optional<View::Noted> written = view_.note(uid, kWrittenNote);
-  // That a claim is missing is news once in 10 s at most (ordinary_absence()).
-  if (state_.missing && !state_.ordinary_wait && (!written || written->text != kind_digest(kind))) return {};
-  if (known == nullptr) {
-    // Written before, and taken away by others or not seen yet.
-    if (comes_at_once(fit)) return written ? kConditionPause - written->age : Duration::zero();
-    Timestamp created;
-    parse_rfc3339(pod_.metadata.creation_timestamp, created);
-    const Duration waited = view_.now() - created;
-    return std::max(kConditionPause - waited, written ? kConditionPause - written->age : Duration::zero());
-  }
-  // Whoever wrote the condition did so before the pod's last change.
-  const Duration unchanged = view_.unchanged_for(Kind::kPod, pod_.metadata.key());
-  Duration pause = kConditionPause - (written ? written->age : unchanged);
-  // If the kind last written is forgotten, a difference counts as one in numbers.
-  if (!written || written->text == kind_digest(kind)) {
-    const std::optional<View::Noted> wrong = view_.note(uid, kWrongNote);
-    if (!wrong) outcome_.add(Note{uid, std::string(kWrongNote), "wrong"});
-    pause = std::max(pause, kConditionPause - (wrong ? wrong->age : Duration::zero()));
-  }
-  return pause;
-}
-
-// Autoscalers wait for the condition of pods that we bind.
-bool PodReconcile::comes_at_once(Fit fit) const {
-  return role_ == Role::kToBind && fit == Fit::kNowhere;
-}
-
-void PodReconcile::show_waiting(const std::string& sentence, const std::string& kind, Fit fit) {
-  const std::string_view type = condition_type(role_);
+void show_waiting(const PodContext& context, const std::string& sentence, const std::string& kind, Fit fit,
+                  Outcome& out) {
+  const std::string_view type = condition_type(context.role);
   Timestamp created;
   // A pod without a creation time does not come from a server.
-  if (type.empty() || releasing() || !parse_rfc3339(pod_.metadata.creation_timestamp, created)) return;
+  if (type.empty() || is_releasing(context) || !parse_rfc3339(context.pod.metadata.creation_timestamp, created)) return;
   const std::string message = condition_message(sentence);
-  const api::Condition* known = find_condition(pod_, type);
+  const api::Condition* known = find_condition(context.pod, type);
   if (known && (known->status != "False" || known->reason != kUnschedulable)) known = nullptr;
-  const std::string& uid = pod_.metadata.uid;
+  const std::string& uid = context.pod.metadata.uid;
   if (known && known->message == message) {
-    if (view_.note(uid, kWrongNote)) outcome_.add(Note{uid, std::string(kWrongNote), ""});
+    if (context.view.note(uid, kWrongNote)) out.add(Note{uid, std::string(kWrongNote), ""});
     return;
   }
-  if (const Duration pause = pause_of_condition(known, kind, fit); pause > Duration::zero())
-    return void(outcome_.requeue_in(pause));
-  if (known == nullptr && comes_at_once(fit)) {
-    outcome_.turn_since = waits_since(view_, pod_);
-    return write_condition_of_pod("False", std::string(kUnschedulable), message, kind, outcome_.at_its_turn);
+  if (const Duration pause = pause_of_condition(context, known, kind, fit, out); pause > Duration::zero())
+    return void(out.requeue_in(pause));
+  const PodCondition wanted{"False", kUnschedulable, message, kind};
+  if (known == nullptr && comes_at_once(context, fit)) {
+    out.turn_since = waits_since(context.view, context.pod);
+    return write_condition_of_pod(context, wanted, out.at_its_turn);
   }
-  write_condition_of_pod("False", std::string(kUnschedulable), message, kind, outcome_.effects);
+  write_condition_of_pod(context, wanted, out.effects);
   // The answer changes the pod, which runs the key again. Parked now, the key would miss what happens until then.
-  outcome_.park_unless_written = std::exchange(outcome_.park, std::nullopt);
+  out.park_unless_written = std::exchange(out.park, std::nullopt);
 }
 
-void PodReconcile::write_condition_of_pod(const std::string& status, const std::string& reason,
-                                          const std::string& message, const std::string& kind,
-                                          std::vector<Effect>& effects) {
-  api::Condition condition;
-  condition.type = condition_type(role_);
-  condition.status = status;
-  condition.reason = reason;
-  condition.message = message;
-  effects.emplace_back(write_condition(view_, pod_, condition, "show-waiting"));
-  effects.emplace_back(Note{pod_.metadata.uid, std::string(kWrittenNote), kind_digest(kind)});
-  effects.emplace_back(Note{pod_.metadata.uid, std::string(kWrongNote), ""});
+void show_allocated(const PodContext& context, const std::string& message, Outcome& out) {
+  const std::string_view type = condition_type(context.role);
+  const api::Condition* known = type.empty() ? nullptr : find_condition(context.pod, type);
+  if (known && known->status == "False" && type == kAllocatedCondition)
+    write_condition_of_pod(context, {"True", kAllocated, condition_message(message), "allocated"}, out.effects);
 }
 
-std::vector<Key> AllocationReconciler::wait_with(const View& view, const Key& key) const {
-  std::vector<Key> keys;
-  const api::Pod* pod = key.kind == Kind::kPod ? view.pod(key.object) : nullptr;
-  const std::optional<GroupRef> group = pod ? group_of(*pod) : std::nullopt;
-  if (!group || is_too_large(view, group->key()) || membership_of(view, *pod).state != Membership::State::kMember ||
-      leaders_.leader_of(view, group->key(), nullptr, options_) != pod)
-    return keys;
-  for (const api::Pod* other : view.pods_of_group(group->key()))
-    if (other != pod && !condition_type(role_of(*other, options_)).empty())
-      keys.push_back(pod_key(other->metadata.key()));
-  return keys;
-}
-
-std::optional<Write> AllocationReconciler::show_outage(const View& view, const Key& key,
-                                                       const std::string& sentence) const {
-  const api::Pod* pod = key.kind == Kind::kPod ? view.pod(key.object) : nullptr;
-  if (pod == nullptr) return std::nullopt;
-  const std::string_view type = condition_type(role_of(*pod, options_));
+std::optional<Write> write_outage(const View& view, const api::Pod& pod, const std::string& sentence,
+                                  const Options& options) {
+  const std::string_view type = condition_type(role_of(pod, options));
   if (type.empty()) return std::nullopt;
   api::Condition condition;
   condition.type = type;
   condition.status = "False";
   condition.reason = type == kPodScheduledCondition ? kSchedulerError : kRequestsFail;
   condition.message = condition_message(sentence);
-  return write_condition(view, *pod, condition, "show-waiting");
+  return write_condition(view, pod, condition, "show-waiting");
 }
 
 // Does what kube-scheduler does after an attempt that found no node and nobody to preempt (schedule_one.go,
 // handleSchedulingFailure with the nomination that DefaultPreemption overrides; seen in 1.36.2): otherwise whoever
 // counts capacity by nominations would count this pod. Nominations by the controller claimtemplate are its own to
 // remove.
-void PodReconcile::drop_nomination() {
-  if (role_ != Role::kToBind || !is_nominated_by_others(pod_)) return;
-  outcome_.add(write_nomination_removed(pod_, "clear-nomination"));
-  if (outcome_.park) outcome_.park_unless_written = std::exchange(outcome_.park, std::nullopt);
-}
-
-// Writes True only over False: most pods never had the condition.
-void PodReconcile::show_allocated(const std::string& message) {
-  const std::string_view type = condition_type(role_);
-  const api::Condition* known = type.empty() ? nullptr : find_condition(pod_, type);
-  if (known && known->status == "False" && type == kAllocatedCondition)
-    write_condition_of_pod("True", std::string(kAllocated), condition_message(message), "allocated", outcome_.effects);
+void drop_nomination(const PodContext& context, Outcome& out) {
+  if (context.role != Role::kToBind || !is_nominated_by_others(context.pod)) return;
+  out.add(write_nomination_removed(context.pod, "clear-nomination"));
+  if (out.park) out.park_unless_written = std::exchange(out.park, std::nullopt);
 }
 
 }  // namespace dra::allocation

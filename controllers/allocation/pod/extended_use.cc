@@ -1,10 +1,15 @@
-// Pods that request extended resources of a DeviceClass (pkg/protocol/extended.h): kept gated, or ungated towards
-// nodes whose device plugins serve them.
+#include "controllers/allocation/pod/extended_use.h"
+
 #include <algorithm>
 #include <map>
+#include <set>
+#include <string_view>
+#include <utility>
 
 #include "controllers/allocation/causes.h"
-#include "controllers/allocation/pod/pod_reconcile.h"
+#include "controllers/allocation/pod/report.h"
+#include "controllers/allocation/pod/withdraw.h"
+#include "pkg/protocol/extended_claim.h"
 
 namespace dra::allocation {
 
@@ -36,54 +41,59 @@ std::vector<std::string> advertising_hosts(const View& view, const std::vector<s
   return hosts;
 }
 
+bool is_advertising(const PodContext& context, std::string_view node) {
+  const api::Node* known = context.view.node(node);
+  return known && advertises(*known, context.extended);
+}
+
 }  // namespace
 
-bool PodReconcile::serves_extended() {
+bool serve_by_plugins(const PodContext& context, Outcome& out) {
   // A bound pod cannot be helped, and before an uninstall kube-scheduler gets its pods back.
-  if (extended_.empty() || role_ == Role::kBoundBare || role_ == Role::kExplain || releasing()) return true;
-  // A pod with claims is pinned to its node, even if other nodes share the node's label.
-  const std::vector<std::string> all = nodes_.all_nodes();
-  if (state_.claims.empty() ? !advertising_hosts(view_, all, extended_).empty()
-                            : std::any_of(all.begin(), all.end(), [&](const auto& node) { return advertises(node); }))
+  if (context.extended.empty() || context.role == Role::kBoundBare || context.role == Role::kExplain ||
+      is_releasing(context))
     return true;
-  if (withdraw_all()) return false;
+  // A pod with claims is pinned to its node, even if other nodes share the node's label.
+  const std::vector<std::string> all = context.tools.nodes.all_nodes();
+  if (context.state.claims.empty()
+          ? !advertising_hosts(context.view, all, context.extended).empty()
+          : std::any_of(all.begin(), all.end(), [&](const auto& node) { return is_advertising(context, node); }))
+    return true;
+  if (withdraw_or_leave(context, out)) return false;
   std::set<Cause> causes{std::string(kNodesCause)};
   std::string what;
-  for (const ExtendedResource& resource : extended_) {
+  for (const ExtendedResource& resource : context.extended) {
     causes.insert(class_cause(resource.device_class));
     what += (what.empty() ? "\"" : ", \"") + resource.name + "\" (DeviceClass \"" + resource.device_class + "\")";
   }
-  park(causes);
+  park_pod(context, causes, {}, out);
   const std::string note =
       "waits: it requests " + what +
       ", and no node's device plugin advertises that. kube-scheduler would allocate the devices itself, unproven. Ask "
       "for "
       "the class by a ResourceClaim, or give the pod to bind mode (--scheduling=bind, --scheduler-names), which serves "
       "extended resources of a class";
-  waits("ExtendedResource", note, what);
+  say_waiting(context, {"ExtendedResource", note, what}, Fit::kUndecided, out);
   return false;
 }
 
-bool PodReconcile::advertises(std::string_view node) const {
-  const api::Node* known = view_.node(node);
-  return known && allocation::advertises(*known, extended_);
-}
-
-void PodReconcile::keep_advertising(NodeChoice& choice) const {
-  if (extended_.empty() || role_ != Role::kGated || releasing() || serves_by_claim() || choice.nodes.empty()) return;
-  choice.drop_nodes([&](const std::string_view node) { return !advertises(node); });
+void keep_advertising(const PodContext& context, NodeChoice& choice) {
+  if (context.extended.empty() || context.role != Role::kGated || is_releasing(context) ||
+      is_served_by_claim(context) || choice.nodes.empty())
+    return;
+  choice.drop_nodes([&](const std::string_view node) { return !is_advertising(context, node); });
   if (choice.nodes.empty())
     choice.why_none = "no node that the claims of this pod allow advertises its extended resources.";
 }
 
-void PodReconcile::narrow_to_advertising(api::NodeSelectorTerm& term, const NodeChoice& choice) const {
-  if (extended_.empty() || releasing() || serves_by_claim()) return;
-  std::vector<std::string> hosts = advertising_hosts(view_, nodes_.all_nodes(), extended_);
+void narrow_to_advertising(const PodContext& context, const NodeChoice& choice, api::NodeSelectorTerm& term) {
+  if (context.extended.empty() || is_releasing(context) || is_served_by_claim(context)) return;
+  std::vector<std::string> hosts = advertising_hosts(context.view, context.tools.nodes.all_nodes(), context.extended);
   if (!choice.nodes.empty()) {
     // Only hosts that the claims allow too: a list of others would contradict the claims' selectors.
     std::set<std::string_view> allowed;
     for (const std::string_view name : choice.nodes)
-      if (const api::Node* node = view_.node(name))
+      if (const api::Node* node = context.view.node(name))
         if (const auto host = node->metadata.labels.find(kHostnameLabel); host != node->metadata.labels.end())
           allowed.insert(host->second);
     std::erase_if(hosts, [&](const std::string& host) { return !allowed.contains(host); });
@@ -94,6 +104,16 @@ void PodReconcile::narrow_to_advertising(api::NodeSelectorTerm& term, const Node
     }
   }
   term.match_expressions.push_back({kHostnameLabel, "In", std::move(hosts)});
+}
+
+NodeChoice choose_beside_plugins(const PodContext& context, std::vector<std::string> among) {
+  std::erase_if(among, [&](const std::string& name) {
+    const api::Node* node = context.view.node(name);
+    return !node || to_claim_on(*node, context.extended) != *context.claimed;
+  });
+  if (among.empty())
+    return {{}, "no node leaves the extended resources of this pod to the devices of its claim", false};
+  return context.tools.nodes.choose(without_resources(context.pod, *context.claimed), among);
 }
 
 }  // namespace dra::allocation

@@ -1,9 +1,15 @@
-// P8: a pod that our gate still holds, or that is ours to bind, leaves proven claims (pkg/protocol/leaving.h).
-#include <algorithm>
+#include "controllers/allocation/pod/leave.h"
 
-#include "controllers/allocation/pod/pod_reconcile.h"
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "controllers/allocation/pod/report.h"
 #include "pkg/protocol/leaving.h"
 #include "pkg/protocol/leaving_writes.h"
+#include "pkg/protocol/pod_claims.h"
 #include "pkg/protocol/users.h"
 #include "pkg/protocol/writes.h"
 
@@ -11,9 +17,56 @@ namespace dra::allocation {
 
 using namespace reconcile;
 
-bool PodReconcile::leave() {
-  if (!may_leave()) return false;
-  const Leaving leaving = leaving_of(pod_);
+namespace {
+
+// P8 is for pods that have not started and that a write of ours starts.
+bool may_leave(const PodContext& context) {
+  return context.role == Role::kGated || context.role == Role::kToBind;
+}
+
+// The same as leave_claim() for a pod that others may bind at any moment: list, reservation, live GET, allocation.
+void leave_without_gate(const PodContext& context, const ClaimState& claim, Outcome& out) {
+  const api::ResourceClaim& object = *claim.claim;
+  if (claim.listed || !claim.left) return void(out.add(write_unlisted(context.pod, object, true)));
+  if (claim.reserved) return void(out.add(write_left_unbound(context.pod, object)));
+  // Nobody else has it. If others bound this pod before its reservation went, the GETs of fate_of_users() show that.
+  if (!object.status.reserved_for.empty() || fate_of_users(context.view, object, "", out) != Fate::kGone) return;
+  out.add(write_freed_unbound(context.pod, object));
+}
+
+// One write: takes the pod off the claim's list of users, else out of its reservations; the last user does both.
+void leave_claim(const PodContext& context, const ClaimState& claim, Outcome& out) {
+  if (context.role == Role::kToBind) return leave_without_gate(context, claim, out);
+  const std::string& uid = context.pod.metadata.uid;
+  const auto& consumers = claim.claim->status.reserved_for;
+  const bool last =
+      std::all_of(consumers.begin(), consumers.end(), [&](const auto& consumer) { return consumer.uid == uid; });
+  // The allocation stays for a pod that was ungated with it and that kube-scheduler took out of reservedFor.
+  const Fate others = last ? fate_of_users(context.view, *claim.claim, uid, out) : Fate::kAlive;
+  if (others == Fate::kUnsure) return;
+  if (others == Fate::kAlive && claim.listed) return void(out.add(write_unlisted(context.pod, *claim.claim)));
+  out.add(write_left(context.pod, *claim.claim, others == Fate::kAlive));
+}
+
+void remove_void(const PodContext& context, const std::set<std::string>& claim_uids, Outcome& out) {
+  Write write = write_void_removed(context.pod, claim_uids);
+  write.success_event =
+      Event{ref_of(context.pod),
+            true,
+            "AnnouncementIgnored",
+            "Allocate",
+            "annotation " + std::string(kLeavingAnnotation) + " named a version of claim " + *claim_uids.begin() +
+                " that does not exist yet; only this manager writes the annotation. The entry is "
+                "removed; install the admission policies to refuse such writes",
+            ""};
+  out.add(std::move(write));
+}
+
+}  // namespace
+
+bool leave_announced(const PodContext& context, Outcome& out) {
+  if (!may_leave(context)) return false;
+  const Leaving leaving = leaving_of(context.pod);
   if (leaving.empty()) return false;
   bool waits = false;
   std::set<std::string> void_announcements;
@@ -26,94 +79,62 @@ bool PodReconcile::leave() {
     const bool has_part = claim.allocated() && (claim.reserved || claim.listed);
     if (version > announced->second || (version == announced->second && !has_part)) return;
     waits = true;
-    if (version == announced->second) return leave_claim(claim);
+    if (version == announced->second) return leave_claim(context, claim, out);
     // An older version: our view is behind, or the annotation was written by hand. A live GET decides.
     const Ref ref = ref_of(*claim.claim);
-    if (view_.live_presence(ref) == Presence::kUnknown) outcome_.add(LiveGet{ref});
-    if (view_.live_presence(ref) == Presence::kPresent) void_announcements.insert(claim.claim->metadata.uid);
+    if (context.view.live_presence(ref) == Presence::kUnknown) out.add(LiveGet{ref});
+    if (context.view.live_presence(ref) == Presence::kPresent) void_announcements.insert(claim.claim->metadata.uid);
   };
-  for (const ClaimState& claim : state_.claims) look_at(claim);
-  for (const ClaimState& claim : state_.abandoned) look_at(claim);
-  if (!void_announcements.empty()) remove_void(void_announcements);
-  if (outcome_.has_writes()) outcome_.min_interval = retreat_delay(pod_, state_);
+  for (const ClaimState& claim : context.state.claims) look_at(claim);
+  for (const ClaimState& claim : context.state.abandoned) look_at(claim);
+  if (!void_announcements.empty()) remove_void(context, void_announcements, out);
+  if (out.has_writes()) out.min_interval = retreat_delay(context.pod, context.state);
   return waits;
 }
 
-void PodReconcile::leave_claim(const ClaimState& claim) {
-  if (role_ == Role::kToBind) return leave_without_gate(claim);
-  const auto& consumers = claim.claim->status.reserved_for;
-  const bool last = std::all_of(consumers.begin(), consumers.end(),
-                                [&](const auto& consumer) { return consumer.uid == pod_.metadata.uid; });
-  // The allocation stays for a pod that was ungated with it and that kube-scheduler took out of reservedFor.
-  const Fate others = last ? fate_of_users(view_, *claim.claim, pod_.metadata.uid, outcome_) : Fate::kAlive;
-  if (others == Fate::kUnsure) return;
-  if (others == Fate::kAlive && claim.listed) return void(outcome_.add(write_unlisted(pod_, *claim.claim)));
-  outcome_.add(write_left(pod_, *claim.claim, others == Fate::kAlive));
-}
-
-void PodReconcile::leave_without_gate(const ClaimState& claim) {
-  const api::ResourceClaim& object = *claim.claim;
-  if (claim.listed || !claim.left) return void(outcome_.add(write_unlisted(pod_, object, true)));
-  if (claim.reserved) return void(outcome_.add(write_left_unbound(pod_, object)));
-  // Nobody else has it. If others bound this pod before its reservation went, the GETs of fate_of_users() show that.
-  if (!object.status.reserved_for.empty() || fate_of_users(view_, object, "", outcome_) != Fate::kGone) return;
-  outcome_.add(write_freed_unbound(pod_, object));
-}
-
-void PodReconcile::remove_void(const std::set<std::string>& claim_uids) {
-  Write write = write_void_removed(pod_, claim_uids);
-  write.success_event =
-      Event{ref_of(pod_),
-            true,
-            "AnnouncementIgnored",
-            "Allocate",
-            "annotation " + std::string(kLeavingAnnotation) + " named a version of claim " + *claim_uids.begin() +
-                " that does not exist yet; only this manager writes the annotation. The entry is "
-                "removed; install the admission policies to refuse such writes",
-            ""};
-  outcome_.add(std::move(write));
-}
-
-bool PodReconcile::leave_unlisted(const std::vector<ClaimState>& claims) {
-  if (!may_leave()) return false;
-  const size_t before = outcome_.effects.size();
+bool leave_unlisted(const PodContext& context, const std::vector<ClaimState>& claims, Outcome& out) {
+  if (!may_leave(context)) return false;
+  const size_t before = out.effects.size();
   for (const ClaimState& claim : claims) {
-    const bool may_free = role_ == Role::kToBind && claim.left;
+    const bool may_free = context.role == Role::kToBind && claim.left;
     if (claim.listed || !claim.settled() || !(claim.reserved || may_free)) continue;
-    leave_claim(claim);
+    leave_claim(context, claim, out);
   }
-  return outcome_.effects.size() > before;
+  return out.effects.size() > before;
 }
 
-bool PodReconcile::announce_leaving(const std::vector<ClaimState>& claims) {
-  if (!may_leave()) return false;
+bool announce_leaving(const PodContext& context, const std::vector<ClaimState>& claims, Outcome& out) {
+  if (!may_leave(context)) return false;
   Leaving added;
   for (const ClaimState& claim : claims)
     if (const auto version = version_of(*claim.claim); version && claim.listed && claim.settled())
       added.emplace(claim.claim->metadata.uid, *version);
   if (added.empty()) return false;
-  std::optional<Write> write = write_leaving(pod_, added);
+  std::optional<Write> write = write_leaving(context.pod, added);
   if (!write) {
-    complain("FailedAllocation",
-             "the pod left " + std::to_string(kMaxLeaving) +
-                 " claims already and keeps the others, which it cannot use: delete the pod",
-             "leaving");
+    complain(context,
+             {"FailedAllocation",
+              "the pod left " + std::to_string(kMaxLeaving) +
+                  " claims already and keeps the others, which it cannot use: delete the pod",
+              "leaving"},
+             out);
     return false;
   }
-  outcome_.add(std::move(*write));
+  out.add(std::move(*write));
   return true;
 }
 
-bool PodReconcile::drop_abandoned() {
-  if (!may_leave()) return false;
-  for (const ClaimState& claim : state_.abandoned) {
-    if (!may_withdraw(view_, claim, options_)) continue;
+bool drop_abandoned(const PodContext& context, Outcome& out) {
+  if (!may_leave(context)) return false;
+  const std::vector<ClaimState>& abandoned = context.state.abandoned;
+  for (const ClaimState& claim : abandoned) {
+    if (!may_withdraw(context.view, claim, context.tools.options)) continue;
     Write write = write_deallocation(*claim.claim, "withdraw");
-    write.release_pod = pod_.metadata.uid;
-    outcome_.add(std::move(write));
+    write.release_pod = context.pod.metadata.uid;
+    out.add(std::move(write));
   }
-  const bool left = leave_unlisted(state_.abandoned);
-  return announce_leaving(state_.abandoned) || left || outcome_.has_writes();
+  const bool left = leave_unlisted(context, abandoned, out);
+  return announce_leaving(context, abandoned, out) || left || out.has_writes();
 }
 
 }  // namespace dra::allocation

@@ -1,6 +1,6 @@
 // A claim that a template makes and that does not exist: ordinary for some seconds, then said with what helps.
 #include "controllers/allocation/allocation_fixture.h"
-#include "controllers/allocation/group/group_members.h"
+#include "controllers/allocation/members/group_members.h"
 #include "pkg/base/timestamp.h"
 #include "pkg/protocol/groups.h"
 

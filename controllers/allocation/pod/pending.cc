@@ -1,7 +1,7 @@
 // What dra_pending_pods counts: the pod waits, for devices of a class, for a cause. The manager keeps the entry until
 // the pod no longer waits (pkg/manager/report/pending_pods.h).
 #include "controllers/allocation/causes.h"
-#include "controllers/allocation/pod/pod_reconcile.h"
+#include "controllers/allocation/pod/report.h"
 
 namespace dra::allocation {
 
@@ -22,14 +22,14 @@ std::string class_label(const View& view, const std::vector<ClaimState>& claims)
 
 }  // namespace
 
-void PodReconcile::count_pending(const std::string& cause) {
+void count_pending(const PodContext& context, const std::string& cause, Outcome& out) {
   Metric waits{Metric::Type::kCounter, "dra_pending_pods", {}, 1};
-  waits.labels = {{"pod", pod_.metadata.key()},
-                  {"uid", pod_.metadata.uid},
-                  {"gated", pod_.scheduling_gates.empty() ? "false" : "true"},
-                  {"class", class_label(view_, state_.claims)},
+  waits.labels = {{"pod", context.pod.metadata.key()},
+                  {"uid", context.pod.metadata.uid},
+                  {"gated", context.pod.scheduling_gates.empty() ? "false" : "true"},
+                  {"class", class_label(context.view, context.state.claims)},
                   {"cause", cause}};
-  outcome_.add(std::move(waits));
+  out.add(std::move(waits));
 }
 
 }  // namespace dra::allocation

@@ -1,14 +1,14 @@
-// Topology in the allocation controller: what it asks of pkg/gang, and how single pods are placed in domains of nodes.
-//
-// A single pod that asks for a domain goes to the smallest one with capacity, so that large ones stay whole; a member
-// that joins a launched group goes near the others. The search for groups decides both, as a group of one.
+// Topology in the allocation controller: what it asks of pkg/gang, and which domain of nodes a pod has to stay in.
+// near.h places single pods in domains.
 #pragma once
 
 #include <string>
 #include <vector>
 
 #include "controllers/allocation/options.h"
+#include "controllers/allocation/pod/context.h"
 #include "pkg/gang/gang.h"
+#include "pkg/nodes/node_chooser.h"
 #include "pkg/protocol/groups.h"
 #include "pkg/protocol/topology.h"
 
@@ -24,5 +24,8 @@ struct Neighbours {
 };
 // What a pod that is decided alone asks for. A pod of a launched group asks for what its group asks for.
 Neighbours neighbours_of(const reconcile::View& view, const api::Pod& pod, const Options& options);
+
+// Bind mode, a member without devices of one node: keeps the nodes in the required domain that its group is in.
+void keep_at_home(const PodContext& context, NodeChoice& choice);
 
 }  // namespace dra::allocation

@@ -1,4 +1,4 @@
-#include "controllers/allocation/group/required_domain.h"
+#include "controllers/allocation/members/required_domain.h"
 
 #include "pkg/api/topology_level.h"
 #include "pkg/gang/levels.h"

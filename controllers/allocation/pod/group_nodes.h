@@ -1,4 +1,5 @@
-// GroupNodes: answers pkg/gang's questions about nodes, by the steps of the group's pods and the NodeChooser.
+// GroupNodes: answers pkg/gang's questions about nodes, by the candidates of the group's pods and the NodeChooser. A
+// single pod that is placed in a domain is a group of one (near.h).
 //
 // It lives for one call of gang::Gangs::decide(). Not thread-safe.
 #pragma once
@@ -7,15 +8,23 @@
 #include <string>
 #include <vector>
 
-#include "controllers/allocation/pod/pod_reconcile.h"
+#include "controllers/allocation/pod/context.h"
+#include "controllers/allocation/pod/obstacles.h"
 #include "pkg/gang/gang.h"
 
 namespace dra::allocation {
 
+// One pod of a search. All must outlive it.
+struct SearchedPod {
+  const PodContext* context;
+  Obstacles* obstacles;  // set by each choice of its nodes: those of the last one remain
+  reconcile::Outcome* out;
+};
+
 class GroupNodes : public gang::Nodes {
  public:
   // `pods`: those of GangRequest::members, in its order. Both must outlive it.
-  GroupNodes(const std::vector<PodReconcile*>& pods, const reconcile::View& view, inventory::Inventory& inventory,
+  GroupNodes(const std::vector<SearchedPod>& pods, const reconcile::View& view, inventory::Inventory& inventory,
              NodeChooser& nodes);
 
   Influence influence() const override { return influence_; }
@@ -33,7 +42,9 @@ class GroupNodes : public gang::Nodes {
   bool watch_lags() const { return watch_lags_; }
 
  private:
-  const std::vector<PodReconcile*>& pods_;
+  const api::Pod& pod(size_t member) const { return pods_[member].context->pod; }
+
+  const std::vector<SearchedPod>& pods_;
   const reconcile::View& view_;
   inventory::Inventory& inventory_;
   NodeChooser& nodes_;

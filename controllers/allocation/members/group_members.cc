@@ -1,4 +1,4 @@
-#include "controllers/allocation/group/group_members.h"
+#include "controllers/allocation/members/group_members.h"
 
 #include <algorithm>
 #include <tuple>

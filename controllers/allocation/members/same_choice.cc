@@ -1,4 +1,4 @@
-#include "controllers/allocation/group/same_choice.h"
+#include "controllers/allocation/members/same_choice.h"
 
 namespace dra::allocation {
 

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "controllers/allocation/group/group_rank.h"
+#include "controllers/allocation/members/group_rank.h"
 #include "controllers/allocation/protocol.h"
 #include "pkg/base/timestamp.h"
 #include "pkg/protocol/groups.h"

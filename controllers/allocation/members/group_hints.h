@@ -1,0 +1,17 @@
+// GroupHints: what the reconcile of a group hands to the steps of its members. Lives for one reconcile. Not
+// thread-safe.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "controllers/allocation/members/same_choice.h"
+
+namespace dra::allocation {
+
+struct GroupHints {
+  SameChoice same_choice;           // answers of nodes for members that are alike: members add theirs
+  std::optional<std::string> home;  // the required domain that the group's search found, or most members are in
+};
+
+}  // namespace dra::allocation

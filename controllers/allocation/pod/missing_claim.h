@@ -1,0 +1,11 @@
+// A claim made from a template that does not exist: the pod waits for it, and people are told when that takes long.
+#pragma once
+
+#include "controllers/allocation/pod/context.h"
+
+namespace dra::allocation {
+
+// Notes since when a claim is missing, and requeues the pod for when that is no longer ordinary.
+void watch_missing_claim(const PodContext& context, reconcile::Outcome& out);
+
+}  // namespace dra::allocation

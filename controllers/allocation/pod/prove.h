@@ -1,0 +1,14 @@
+// P2, P3: proves the pod's allocations, that is, marks them once the watch shows them and nothing is over-committed.
+#pragma once
+
+#include "controllers/allocation/pod/context.h"
+
+namespace dra::allocation {
+
+// Of a pod whose claims are all allocated, or of which some are to be proven before an uninstall. Judges the node once
+// more, runs the bind steps, and writes the marks; else waits, or frees everything.
+void prove_claims(const PodContext& context, reconcile::Outcome& out);
+// P3: one write for each claim that needs a mark.
+void add_marks(const PodContext& context, reconcile::Outcome& out);
+
+}  // namespace dra::allocation
