@@ -28,6 +28,9 @@ const std::string kServers = "the server's own: nothing here reads it";
 const std::string kConsumers = "for the consumer of the device, nothing here reads it";
 
 const Reasons kMetadata = {
+    {"metadata.generateName", kServers},
+    {"metadata.labels", "read of pods and nodes only"},
+    {"metadata.managedFields.fieldsV1", "only whether status.nominatedNodeName is among them"},
     {"metadata.selfLink", "never set since 1.20"},
     {"metadata.deletionGracePeriodSeconds", kServers},
     {"metadata.ownerReferences.blockOwnerDeletion", kServers},
@@ -35,6 +38,8 @@ const Reasons kMetadata = {
     {"metadata.managedFields.fieldsType", kServers},
     {"metadata.managedFields.time", kServers},
 };
+
+const Reasons kMetadataNotEncoded = {{"metadata.managedFields", kServers}};
 
 // One served version of a kind, as the code sees it.
 struct Kind {
@@ -75,7 +80,9 @@ bool same_template(const json& a, const json& b) {
 }
 
 bool same_rule(const json& a, const json& b) {
-  return api::encode(read<api::DeviceTaintRule>(a)) == api::encode(read<api::DeviceTaintRule>(b));
+  const auto x = read<api::DeviceTaintRule>(a), y = read<api::DeviceTaintRule>(b);
+  return x.metadata == y.metadata && x.has_selector == y.has_selector && x.driver == y.driver && x.pool == y.pool &&
+         x.device == y.device && x.taint == y.taint && x.conditions == y.conditions;
 }
 
 template <class T>
@@ -101,6 +108,7 @@ void spread_attributes(json& value) {
 json full(const Kind& kind) {
   json object = test::full_object(type_of(kind));
   spread_attributes(object);
+  object["metadata"]["annotations"] = {{"dra-controller-manager/proven", "text"}};  // those of others are not kept
   object["apiVersion"] = "resource.k8s.io/" + kind.version;
   object["kind"] = kind.name;
   return object;
@@ -137,6 +145,14 @@ const Reasons kSliceNotDecoded = {
     {"spec.devices.nodeAllocatableResourceMappings", "not supported: the device counts as one with an unknown field"},
     {"spec.devices.basic.nodeAllocatableResourceMappings", "the same in v1beta1"},
 };
+const Reasons kTemplateNotDecoded = [] {
+  Reasons reasons;
+  for (const char* field :
+       {"creationTimestamp", "deletionGracePeriodSeconds", "deletionTimestamp", "finalizers", "generateName",
+        "generation", "managedFields", "name", "namespace", "ownerReferences", "resourceVersion", "selfLink", "uid"})
+    reasons[std::string("spec.metadata.") + field] = "the API copies labels and annotations only";
+  return reasons;
+}();
 const Reasons kClaimNotDecoded = {
     {"status.devices.data", kConsumers},
     {"status.devices.networkData", kConsumers},
@@ -163,9 +179,21 @@ const std::vector<Kind>& kinds() {
                      {}});
       out.push_back(
           {version, "DeviceClass", "deviceclasses", same_class, encoded ? recoded<api::DeviceClass> : nullptr, {}, {}});
-      out.push_back({version, "ResourceClaimTemplate", "resourceclaimtemplates", same_template, nullptr, {}, {}});
+      out.push_back({version,
+                     "ResourceClaimTemplate",
+                     "resourceclaimtemplates",
+                     same_template,
+                     nullptr,
+                     kTemplateNotDecoded,
+                     {}});
     }
-    out.push_back({"v1beta2", "DeviceTaintRule", "devicetaintrules", same_rule, recoded<api::DeviceTaintRule>, {}, {}});
+    out.push_back({"v1beta2",
+                   "DeviceTaintRule",
+                   "devicetaintrules",
+                   same_rule,
+                   recoded<api::DeviceTaintRule>,
+                   {},
+                   {{"status", "the manager patches it"}}});
     return out;
   }();
   return all;
@@ -198,12 +226,13 @@ TEST(Fields, AreEncodedOrListed) {
     const json object = full(kind), written = kind.recoded(object);
     for (const Member& member : members_of(object, type_of(kind))) {
       if (reason_for(kMetadata, member.place) || reason_for(kind.not_decoded, member.place)) continue;
-      if (reason_for(kind.not_encoded, member.place)) {
+      if (reason_for(kind.not_encoded, member.place) || reason_for(kMetadataNotEncoded, member.place)) {
         EXPECT_FALSE(written.contains(member.at)) << member.place << " is encoded: off the list";
         continue;
       }
-      ASSERT_TRUE(written.contains(member.at)) << member.place << " is not encoded";
-      if (!object.at(member.at).is_structured()) EXPECT_EQ(written.at(member.at), object.at(member.at)) << member.place;
+      EXPECT_TRUE(written.contains(member.at)) << member.place << " is not encoded";
+      if (written.contains(member.at) && !object.at(member.at).is_structured())
+        EXPECT_EQ(written.at(member.at), object.at(member.at)) << member.place;
     }
   }
 }
@@ -217,6 +246,11 @@ TEST(Fields, SurviveASnapshot) {
     for (const char* part : {"apiVersion", "kind", "spec", "status"})
       EXPECT_EQ(kept.value(part, json()), object.value(part, json())) << kind.name << " " << part;
   }
+  const std::string resized = "read of a pod that was resized, or that reports the health of devices";
+  const Reasons kReadInPart = {{"status.allocatedResources", resized},
+                               {"status.containerStatuses", resized},
+                               {"status.initContainerStatuses", resized},
+                               {"status.resources", resized}};
   json pod = test::full_object(*test::all_schemas().find("core/v1", "Pod"));
   json kept = pod;
   inspect::prune("pods", kept);
@@ -227,6 +261,7 @@ TEST(Fields, SurviveASnapshot) {
   // The comparison sees each part of the spec and the status that a snapshot keeps.
   for (const char* part : {"spec", "status"})
     for (const auto& [name, value] : kept[part].items()) {
+      if (kReadInPart.contains(std::string(part) + "." + name)) continue;
       const json less = without(kept, json::json_pointer("/" + std::string(part)) / name);
       EXPECT_FALSE(before == read<api::Pod>(less)) << part << "." << name << " is kept and nothing reads it";
     }

@@ -510,7 +510,8 @@ TEST(Lint, NamesFieldsThatAreOutOfPlace) {
 TEST(Lint, KnowsTheFieldsOfTheTables) {
   const auto unknown = [](const test::json& object) {
     Texts all;
-    for (const Finding& one : *lint(object.dump(), nullptr, {}, "default"))
+    const auto findings = lint(object.dump(), nullptr, {}, "default");
+    for (const Finding& one : *findings)
       if (one.text.starts_with("unknown field")) all.push_back(one.path);
     return all;
   };
