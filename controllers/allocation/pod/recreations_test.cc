@@ -42,7 +42,7 @@ class RecreationsTest : public AllocationTest {
       pinned.insert(name);
     }
   }
-  // Every pinned pod is looked at; evictions take place, and the owner makes another pod, unless it does not.
+  // Every pinned pod is checked; evictions take place, and the owner makes another pod, unless it does not.
   void step() {
     for (const std::string& name : std::set<std::string>(pinned)) {
       const api::Pod* pod = view.pod("default/" + name);
