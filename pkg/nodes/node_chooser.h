@@ -126,7 +126,7 @@ class NodeChooser {
     return {};
   }
   // Counts the pod on the node until stop_supposing(), within
-  // one search (controllers/allocation/group/group_nodes.h). Undo in reverse order.
+  // one search (controllers/allocation/pod/group_nodes.h). Undo in reverse order.
   virtual void suppose(const api::Pod&, const std::string& /*node*/) {}
   virtual void stop_supposing(const api::Pod&) {}
   // Grows with every change of what choose() reads, except by these two calls and in the volumes of pods.
