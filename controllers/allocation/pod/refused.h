@@ -10,6 +10,8 @@
 #include <vector>
 
 #include "controllers/allocation/options.h"
+#include "pkg/reconcile/effect.h"
+#include "pkg/reconcile/view.h"
 
 namespace dra::allocation {
 

@@ -18,6 +18,7 @@
 #include <unordered_set>
 #include <vector>
 
+#include "pkg/allocator/allocator.h"
 #include "pkg/gang/request.h"
 #include "pkg/gang/search/table.h"
 #include "pkg/gang/search/trial.h"
