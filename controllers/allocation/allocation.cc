@@ -1,18 +1,16 @@
 #include "controllers/allocation/allocation.h"
 
-#include <algorithm>
-#include <map>
+#include <memory>
 #include <set>
+#include <utility>
 
-#include "controllers/allocation/causes.h"
+#include "controllers/allocation/events.h"
 #include "controllers/allocation/group/member.h"
 #include "controllers/allocation/kept/kept_members.h"
 #include "controllers/allocation/pod/pinned.h"
 #include "controllers/allocation/pod/refused.h"
 #include "controllers/allocation/pod/steps.h"
-#include "pkg/protocol/pod_changes.h"
-#include "pkg/protocol/pod_claims.h"
-#include "pkg/protocol/proof.h"
+#include "controllers/allocation/state.h"
 
 namespace dra::allocation {
 
@@ -20,234 +18,44 @@ using namespace reconcile;
 
 namespace {
 
-// The unbound pod may have counted on a node chosen for it. True for all but pods that wait for devices, of which there
-// can be very many and which free nothing.
-bool may_count_on_a_node(const View& view, const api::Pod& pod, const Options& options) {
-  if (pod.scheduling_gates.empty()) return !pod.resource_claims.empty() || options.mode == Mode::kBind;
-  const std::vector<std::string> keys = claim_keys_of(pod);
-  return std::any_of(keys.begin(), keys.end(), [&](const std::string& key) {
-    const api::ResourceClaim* claim = view.claim(key);
-    return claim && is_reserved_for(*claim, pod.metadata.uid);
-  });
-}
-
-// The member of a group got a condition, which its leader does not read: of a large group that fits nowhere each gets
-// one.
-bool is_only_a_condition(const api::Pod* before, const api::Pod& after) {
-  return before && before->conditions != after.conditions && group_of(after) && is_only_of_conditions(*before, after);
-}
-
-bool still_allocated(const api::ResourceClaim* before, const api::ResourceClaim* after) {
-  return after && after->status.allocation && before && before->status.allocation &&
-         *after->status.allocation == *before->status.allocation;
-}
-
-// For a pod that stays on its node: whether something changed that affinity, spreading or free resources are read from.
-bool placed_otherwise(const api::Pod& before, const api::Pod& after) {
-  return before.metadata.labels != after.metadata.labels || before.metadata.deleting() != after.metadata.deleting();
-}
-bool resized(const api::Pod& before, const api::Pod& after) {
-  const auto same = [](const api::Container& a, const api::Container& b) { return a.requests == b.requests; };
-  const auto same_status = [](const api::ResizedContainer& a, const api::ResizedContainer& b) {
-    return a.resources == b.resources;
-  };
-  return !std::equal(before.containers.begin(), before.containers.end(), after.containers.begin(),
-                     after.containers.end(), same) ||
-         !std::equal(before.resized_containers.begin(), before.resized_containers.end(),
-                     after.resized_containers.begin(), after.resized_containers.end(), same_status) ||
-         before.pod_requests != after.pod_requests || before.resized != after.resized;
-}
-
-}  // namespace
-
-std::shared_ptr<KeptMembers> AllocationReconciler::make_kept_members() {
-  return std::make_shared<KeptMembers>();
-}
-
-void AllocationReconciler::others_run(const std::set<std::string_view>& names) {
-  options_.own_claims = names.contains("claimtemplate");
-  kept_members_->forget_all();
-}
-
-void AllocationReconciler::events_end() const {
-  leaders_.forget_all();
-  kept_members_->forget_all();
-}
-
-Outcome AllocationReconciler::reconcile(const View& view, const Key& key) const {
-  std::set<Cause> freed;
-  if (!kept_devices_.empty()) {
-    freed = kept_devices_.drop_expired(view.now());
-    freed.merge(kept_devices_.drop_due(view));
-  }
-  Outcome outcome = reconcile_pod(view, key);
-  outcome.unparks.assign(freed.begin(), freed.end());
-  return outcome;
-}
-
-Outcome AllocationReconciler::reconcile_pod(const View& view, const Key& key) const {
+Outcome reconcile_pod(const Key& key, const View& view, State& state) {
+  const Options& options = state.options;
   if (key.kind != Kind::kPod) return {};
   const api::Pod* pod = view.pod(key.object);
   if (!pod) return {};
-  const Role role = role_of(*pod, options_);
-  if (role == Role::kNone && options_.mode == Mode::kGate && is_unschedulable(*pod))
-    return look_at_pinned(view, *pod, options_, nodes_, recreations_);
-  if (is_refused_binding(*pod, options_)) return look_at_refused(view, *pod);
+  const Role role = role_of(*pod, options);
+  if (role == Role::kNone && options.mode == Mode::kGate && is_unschedulable(*pod))
+    return look_at_pinned(view, *pod, options, state.nodes, state.recreations);
+  if (is_refused_binding(*pod, options)) return look_at_refused(view, *pod);
   if (role == Role::kNone) return {};
-  const Tools tools{options_, inventory_,    allocator_, nodes_,   why_here_,
-                    kept_,    kept_devices_, gangs_,     leaders_, *kept_members_};
-  if ((role != Role::kGated && role != Role::kToBind) || options_.release_gates)
+  const Tools tools{options,          state.inventory,    state.allocator, state.nodes,   state.why_here,
+                    state.kept_nodes, state.kept_devices, state.gangs,     state.leaders, *state.kept_members};
+  if ((role != Role::kGated && role != Role::kToBind) || options.release_gates)
     return reconcile_alone(view, *pod, tools);
   const Membership membership = membership_of(view, *pod);
   if (membership.state != Membership::State::kAlone) return reconcile_member(view, *pod, tools, membership);
   return reconcile_alone(view, *pod, tools, membership.why);
 }
 
-void AllocationReconciler::add_pod(const View& view, const api::Pod& pod, EnqueueRequests& out) const {
-  out.add(pod_key(pod.metadata.key()));
-  const std::optional<GroupRef> group = group_of(pod);
-  if (!group) return;
-  if (const api::Pod* leader = leaders_.leader_of(view, group->key(), &pod, options_))
-    out.add(pod_key(leader->metadata.key()));
-}
+}  // namespace
 
-void AllocationReconciler::add_pods(const View& view, const std::vector<const api::Pod*>& pods,
-                                    EnqueueRequests& out) const {
-  constexpr size_t kFew = 8;
-  std::map<std::string, std::vector<const api::Pod*>> groups;
-  for (const api::Pod* pod : pods) {
-    if (role_of(*pod, options_) == Role::kNone) continue;
-    if (const std::optional<GroupRef> group = group_of(*pod))
-      groups[group->key()].push_back(pod);
-    else
-      out.add(pod_key(pod->metadata.key()));
+Outcome AllocationReconciler::reconcile(const Key& key, const View& view, reconcile::State& handed) const {
+  State& state = static_cast<State&>(handed);
+  std::set<Cause> freed;
+  if (!state.kept_devices.empty()) {
+    freed = state.kept_devices.drop_expired(view.now());
+    freed.merge(state.kept_devices.drop_due(view));
   }
-  for (const auto& [group, members] : groups) {
-    const api::Pod* leader = leaders_.leader_of(view, group, nullptr, options_);
-    // A launched group's members join it one by one.
-    const bool as_one = leader && members.size() > kFew &&
-                        membership_of(view, *leader).state == Membership::State::kMember &&
-                        let_go_of(view, group, 1, options_) == 0;
-    for (const api::Pod* pod : members)
-      if (!as_one || !may_lead(view, *pod, group, options_)) out.add(pod_key(pod->metadata.key()));
-    if (leader) out.add(pod_key(leader->metadata.key()));
-  }
+  Outcome outcome = reconcile_pod(key, view, state);
+  outcome.unparks.assign(freed.begin(), freed.end());
+  return outcome;
 }
 
-// A member ended or was ungated: another pod may now be reconciled for its group, or each member for itself.
-void AllocationReconciler::enqueue_group(const View& view, const api::Pod* before, const api::Pod* after,
-                                         EnqueueRequests& out) const {
-  const std::optional<GroupRef> group = group_of(after ? *after : *before);
-  if (!group || (after && role_of(*after, options_) != Role::kNone)) return;
-  if (before && after && role_of(*before, options_) == Role::kNone && before->terminal() == after->terminal()) return;
-  // One that is being deleted does not start: a group of 1,000 that goes would be visited 1,000 times.
-  const bool starts = after && !after->terminal() && is_launched(view, *after);
-  if (starts && let_go_of(view, group->key(), 2, options_) == 1) return on_group(view, group->key(), out);
-  if (const api::Pod* leader = leaders_.leader_of(view, group->key(), nullptr, options_))
-    out.add(pod_key(leader->metadata.key()));
-}
-
-// The first members were let go; the others follow one by one. In bind mode the leader's run binds the first ones one
-// after the other, and does not see what others bind meanwhile: they get a run of their own only in case it fails.
-void AllocationReconciler::on_first(const View& view, std::string_view group, EnqueueRequests& out) const {
-  constexpr Duration kTimeOfLeader = std::chrono::seconds(5);
-  if (options_.mode != Mode::kBind) return on_group(view, group, out);
-  std::vector<const api::Pod*> waiting = view.pods_of_group(group);
-  std::erase_if(waiting, [&](const api::Pod* pod) {
-    const Role role = role_of(*pod, options_);
-    return role != Role::kGated && role != Role::kToBind;
-  });
-  std::sort(waiting.begin(), waiting.end(), is_older);
-  for (size_t i = 0; i < waiting.size(); ++i)
-    if (const Key key = pod_key(waiting[i]->metadata.key()); i < kBoundAtOnce)
-      out.add_after(key, kTimeOfLeader);
-    else
-      out.add(key);
-}
-
-void AllocationReconciler::on_group(const View& view, std::string_view group, EnqueueRequests& out) const {
-  for (const api::Pod* pod : view.pods_of_group(group))
-    if (role_of(*pod, options_) != Role::kNone) out.add(pod_key(pod->metadata.key()));
-}
-
-void AllocationReconciler::on_pod(const View& view, const api::Pod* before, const api::Pod* after,
-                                  EnqueueRequests& out) const {
-  for (const api::Pod* pod : {before, after})
-    if (pod) kept_members_->pod_changed(*pod);
-  if (!before && after && !recreations_.empty()) recreations_.pod_came(*after);
-  const bool is_first = after && leaders_.changed(view, *after, options_);
-  const bool had_node = before && !before->node_name.empty() && !before->terminal();
-  const bool has_node = after && !after->node_name.empty() && !after->terminal();
-  const bool ended = before && !before->terminal() && (!after || after->terminal());
-  if (ended)
-    if (const std::optional<Duration> kept = kept_devices_.note_end(view, *before, after, options_.gang_hold_timeout))
-      out.add_after(pod_key(before->metadata.key()), *kept);
-  if (!kept_devices_.empty()) {
-    const api::Pod& pod = after ? *after : *before;
-    for (const Cause& cause : kept_devices_.drop_settled(view, pod)) out.unpark(cause);
-    if (const std::optional<Duration> later = kept_devices_.recount_in(view, pod))
-      out.add_after(pod_key(pod.metadata.key()), *later);
-  }
-  if ((had_node && !has_node) || (ended && !had_node && may_count_on_a_node(view, *before, options_)))
-    out.unpark(std::string(kCapacityCause));
-  if (had_node && has_node && resized(*before, *after)) out.unpark(std::string(kCapacityCause));
-  if (has_node && (!had_node || placed_otherwise(*before, *after))) out.unpark(std::string(kPodsCause));
-  if (after && (role_of(*after, options_) != Role::kNone || (options_.mode == Mode::kGate && is_unschedulable(*after))))
-    is_only_a_condition(before, *after) ? out.add(pod_key(after->metadata.key())) : add_pod(view, *after, out);
-  // Counts only refusals that this process sees happen: a counter begins at 0.
-  if (before && !before->terminal() && after && is_refused_binding(*after, options_))
-    out.add(pod_key(after->metadata.key()));
-  if (is_first) return on_first(view, group_of(*after)->key(), out);
-  enqueue_group(view, before, after, out);
-}
-
-void AllocationReconciler::on_claim(const View& view, const api::ResourceClaim* before, const api::ResourceClaim* after,
-                                    EnqueueRequests& out) const {
-  kept_members_->claim_changed(before, after);
-  const api::ResourceClaim& claim = after ? *after : *before;
-  std::vector<const api::Pod*> pods = view.pods_of_claim(claim.metadata.key());
-  // The claim may be reserved for a pod that no longer names it.
-  for (const api::ResourceClaimConsumerReference& consumer : claim.status.reserved_for) {
-    const api::Pod* pod = view.pod(claim.metadata.ns + "/" + consumer.name);
-    if (!pod || pod->metadata.uid != consumer.uid) continue;
-    if (const Role role = role_of(*pod, options_); role == Role::kGated || role == Role::kToBind) pods.push_back(pod);
-  }
-  for (const api::Pod* pod : pods)
-    if (leaders_.changed(view, *pod, options_)) on_first(view, group_of(*pod)->key(), out);
-  add_pods(view, pods, out);
-}
-
-void AllocationReconciler::on_streamed_claim(const View& view, const api::ResourceClaim* before,
-                                             const api::ResourceClaim* after, EnqueueRequests& out) const {
-  kept_members_->claim_changed(before, after);
-  if (before && before->status.allocation && !still_allocated(before, after)) {
-    std::set<Cause> causes;
-    add_class_causes(before->spec, causes);
-    add_driver_causes(*before->status.allocation, causes);
-    // A withdrawal also frees the pod's capacity on the node.
-    if (is_allocated_by_us(*before) && !is_proven(*before)) causes.insert(std::string(kCapacityCause));
-    for (const Cause& cause : causes) out.unpark(cause);
-  }
-  const bool to_prove = after && needs_proof(*after) && !is_proven(*after);
-  const bool reserved = after && (!before || before->status.reserved_for != after->status.reserved_for);
-  if (!to_prove && !reserved) return;
-  add_pods(view, view.pods_of_claim(after->metadata.key()), out);
-}
-
-void AllocationReconciler::on_write_given_up(const View& view, const Write& write, EnqueueRequests& out) const {
-  // Of a group's list: a run of the pod's own has waited for it (View::is_being_bound), or begins now.
-  if (write.subresource == "binding") out.add(pod_key(write.object.store_key()));
-  std::set<Cause> causes;
-  if (write.assume_pod) causes.insert(std::string(kCapacityCause));
-  if (write.assume) {
-    if (const api::ResourceClaim* claim = view.claim(write.object.store_key())) add_class_causes(claim->spec, causes);
-    add_driver_causes(*write.assume, causes);
-  }
-  for (const Cause& cause : causes) out.unpark(cause);
-}
-
-void AllocationReconciler::on_capacity_released(const View&, EnqueueRequests& out) const {
-  out.unpark(std::string(kCapacityCause));
+Parts parts(Options options, inventory::Inventory& inventory, allocator::Allocator& allocator, NodeChooser& nodes) {
+  return {.name = "allocation",
+          .reconciler = std::make_unique<AllocationReconciler>(),
+          .events = std::make_unique<AllocationEvents>(),
+          .state = std::make_unique<State>(std::move(options), inventory, allocator, nodes)};
 }
 
 std::vector<std::string> failure_causes() {
@@ -255,44 +63,6 @@ std::vector<std::string> failure_causes() {
   for (size_t cause = 0; cause <= static_cast<size_t>(allocator::Cause::kInvalidRequest); ++cause)
     names.emplace_back(allocator::cause_name(static_cast<allocator::Cause>(cause)));
   return names;
-}
-
-void AllocationReconciler::on_node(const View&, const api::Node* before, const api::Node* after,
-                                   EnqueueRequests& out) const {
-  if (!after) return out.unpark(std::string(kPodsCause));  // one domain fewer to spread over
-  if (before && before->metadata.labels == after->metadata.labels && before->unschedulable == after->unschedulable &&
-      before->allocatable == after->allocatable && before->taints == after->taints)
-    return;
-  out.unpark(std::string(kNodesCause));
-}
-
-void AllocationReconciler::on_volumes(const View& view, std::string_view claim, EnqueueRequests& out) const {
-  if (claim.empty()) return out.unpark(std::string(kVolumesCause));
-  std::vector<const api::Pod*> pods = view.pods_of_volume_claim(claim);
-  std::erase_if(pods, [&](const api::Pod* pod) { return role_of(*pod, options_) == Role::kBoundBare; });
-  add_pods(view, pods, out);
-}
-
-void AllocationReconciler::on_class(const View&, const api::DeviceClass* before, const api::DeviceClass* after,
-                                    EnqueueRequests& out) const {
-  kept_members_->forget_all();
-  out.unpark(class_cause((after ? after : before)->metadata.name));
-}
-
-void AllocationReconciler::on_slice(const View&, const api::ResourceSlice* before, const api::ResourceSlice* after,
-                                    EnqueueRequests& out) const {
-  out.unpark(driver_cause((after ? after : before)->driver));
-  out.unpark(std::string(kSlicesCause));
-}
-
-// A deleted or changed rule may free devices that pods wait for.
-void AllocationReconciler::on_taint_rule(const View&, const api::DeviceTaintRule* before,
-                                         const api::DeviceTaintRule* after, EnqueueRequests& out) const {
-  const bool same_rule = before && after && before->metadata.generation == after->metadata.generation &&
-                         before->metadata.uid == after->metadata.uid;
-  if (!before || same_rule || !before->has_selector) return;
-  if (before->driver) out.unpark(driver_cause(*before->driver));
-  out.unpark(std::string(kSlicesCause));
 }
 
 }  // namespace dra::allocation

@@ -21,6 +21,7 @@
 #include "pkg/protocol/pod_claims.h"
 #include "pkg/protocol/proof.h"
 #include "test/support/objects.h"
+#include "test/support/whole_controller.h"
 
 namespace dra::allocation {
 
@@ -139,7 +140,7 @@ class AllocationTest : public testing::Test {
   }
   // What a reconcile of pod "p" does: purposes of writes, reasons of events, "parked", "retry".
   std::string pass(const std::string& pod = "p") {
-    const AllocationReconciler reconciler(options, inventory, allocator, nodes);
+    test::WholeController reconciler(parts(options, inventory, allocator, nodes));
     last = reconciler.reconcile(view, reconcile::pod_key("default/" + pod));
     // Everybody's turn comes at once.
     if (!last.at_its_turn.empty() && last.park) last.park_unless_written = std::exchange(last.park, std::nullopt);

@@ -1,5 +1,7 @@
 #include "pkg/reconcile/controller.h"
 
+#include <utility>
+
 #include "controllers/allocation/allocation.h"
 
 namespace dra::allocation {
@@ -15,7 +17,7 @@ bool recreates(const Settings& settings) {
   return reconcile::switched_on(settings, kRecreateFlag);
 }
 
-std::unique_ptr<reconcile::Reconciler> make(const Settings& settings, const reconcile::Tools& tools) {
+reconcile::Parts make(const Settings& settings, const reconcile::Tools& tools) {
   Options options;
   options.mode = settings.scheduling;
   options.scheduler_names = settings.scheduler_names;
@@ -24,7 +26,7 @@ std::unique_ptr<reconcile::Reconciler> make(const Settings& settings, const reco
   options.gang_hold_timeout = settings.gang_hold_timeout;
   options.gang_starvation_after = settings.gang_starvation_after;
   options.topology_levels = settings.topology_levels;
-  return std::make_unique<AllocationReconciler>(options, tools.inventory, tools.allocator, tools.nodes);
+  return parts(std::move(options), tools.inventory, tools.allocator, tools.nodes);
 }
 
 }  // namespace

@@ -120,7 +120,8 @@ TEST_F(Protocol, TheGateGoesOnceTheStreamShowsTheReservations) {
   options.release_gates = false;
   view.streamed_claims.clear();
   EnqueueRequests enqueued;
-  AllocationReconciler(options, inventory, allocator, nodes).on_streamed_claim(view, &claim, &reserved, enqueued);
+  test::WholeController(parts(options, inventory, allocator, nodes))
+      .on_streamed_claim(view, &claim, &reserved, enqueued);
   EXPECT_EQ(enqueued.keys, std::vector<Key>{pod_key("default/p")});
   EXPECT_EQ(pass(), "lift-gate p");
 }

@@ -307,26 +307,18 @@ class Pass {
   std::string allocated_on_;  // the only node, if there is one
 };
 
-}  // namespace
-
-Outcome ClaimTemplateReconciler::reconcile(const View& view, const Key& key) const {
-  if (key.kind != Kind::kPod) return {};
-  const api::Pod* pod = view.pod(key.object);
-  if (!pod || !wants_claims(*pod)) return {};
-  return Pass(view, *pod, options_).run();
-}
-
-void ClaimTemplateReconciler::on_pod(const View&, const api::Pod* before, const api::Pod* after,
-                                     EnqueueRequests& out) const {
+void on_pod(const Options& options, const Changed<api::Pod>& pod, EnqueueRequests& out) {
+  const auto& [before, after] = pod;
   if (!after || !wants_claims(*after)) return;
   if (before && before->resource_claim_statuses == after->resource_claim_statuses &&
-      is_gated(*before, options_) == is_gated(*after, options_))
+      is_gated(*before, options) == is_gated(*after, options))
     return;
   out.add(pod_key(after->metadata.key()));
 }
 
-void ClaimTemplateReconciler::on_claim(const View& view, const api::ResourceClaim* before,
-                                       const api::ResourceClaim* after, EnqueueRequests& out) const {
+void on_claim(const Options& options, const View& view, const Changed<api::ResourceClaim>& change,
+              EnqueueRequests& out) {
+  const auto& [before, after] = change;
   // Of a claim only its existence, its owner and its deletion matter.
   if (before && after && before->metadata.deleting() == after->metadata.deleting() &&
       before->metadata.owner_references == after->metadata.owner_references &&
@@ -334,7 +326,7 @@ void ClaimTemplateReconciler::on_claim(const View& view, const api::ResourceClai
     // For pods that wait for a node, also whether it is allocated.
     if (before->status.allocation == after->status.allocation) return;
     for (const api::Pod* pod : view.pods_of_claim(after->metadata.key()))
-      if (wants_claims(*pod) && (is_gated(*pod, options_) || nominated_by_us(*pod)))
+      if (wants_claims(*pod) && (is_gated(*pod, options) || nominated_by_us(*pod)))
         out.add(pod_key(pod->metadata.key()));
     return;
   }
@@ -350,16 +342,38 @@ void ClaimTemplateReconciler::on_claim(const View& view, const api::ResourceClai
 }
 
 // Whether an entry is the group's is known only with the PodGroup.
-void ClaimTemplateReconciler::on_group(const View& view, std::string_view group, EnqueueRequests& out) const {
+void on_group(const View& view, std::string_view group, EnqueueRequests& out) {
   for (const api::Pod* pod : view.pods_of_group(group))
     if (wants_claims(*pod)) out.add(pod_key(pod->metadata.key()));
 }
 
-void ClaimTemplateReconciler::on_claim_template(const View& view, const api::ResourceClaimTemplate*,
-                                                const api::ResourceClaimTemplate* after, EnqueueRequests& out) const {
+void on_claim_template(const View& view, const api::ResourceClaimTemplate* after, EnqueueRequests& out) {
   if (!after) return;
   for (const api::Pod* pod : view.pods_of_template(after->metadata.key()))
     if (wants_claims(*pod)) out.add(pod_key(pod->metadata.key()));
+}
+
+}  // namespace
+
+Outcome ClaimTemplateReconciler::reconcile(const Key& key, const View& view, State&) const {
+  if (key.kind != Kind::kPod) return {};
+  const api::Pod* pod = view.pod(key.object);
+  if (!pod || !wants_claims(*pod)) return {};
+  return Pass(view, *pod, options_).run();
+}
+
+void ClaimTemplateEvents::changed(const Change& change, const View& view, State&, EnqueueRequests& out) const {
+  std::visit(Cases{[&](const Changed<api::Pod>& pod) { on_pod(options_, pod, out); },
+                   [&](const Changed<api::ResourceClaim>& claim) { on_claim(options_, view, claim, out); },
+                   [&](const Changed<api::ResourceClaimTemplate>& made) { on_claim_template(view, made.after, out); },
+                   [&](const GroupChanged& change_of) { on_group(view, change_of.group, out); }, [](const auto&) {}},
+             change);
+}
+
+Parts parts(const Options& options) {
+  return {.name = "claimtemplate",
+          .reconciler = std::make_unique<ClaimTemplateReconciler>(options),
+          .events = std::make_unique<ClaimTemplateEvents>(options)};
 }
 
 }  // namespace dra::claimtemplate

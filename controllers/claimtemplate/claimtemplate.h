@@ -2,8 +2,8 @@
 //
 // A reconcile of a pod derives everything from the objects: which entries have a usable claim, which claim to adopt,
 // which to create, and the complete status.resourceClaimStatuses. Names are deterministic (pkg/protocol/pod_claims.h),
-// so a second create gets AlreadyExists and two managers cannot make two claims for one entry. Stateless, hence safe
-// from any thread.
+// so a second create gets AlreadyExists and two managers cannot make two claims for one entry. Keeps nothing, hence
+// safe from any thread.
 //
 // For a pod that our allocation gate holds, the names are published once its claims are allocated. With them goes
 // status.nominatedNodeName, the node that the allocations leave it: kube-scheduler then tries that node first and need
@@ -11,9 +11,10 @@
 #pragma once
 
 #include <string>
+#include <utility>
 #include <vector>
 
-#include "pkg/reconcile/reconciler.h"
+#include "pkg/reconcile/parts.h"
 
 namespace dra::claimtemplate {
 
@@ -31,20 +32,23 @@ struct Options {
 class ClaimTemplateReconciler : public reconcile::Reconciler {
  public:
   explicit ClaimTemplateReconciler(Options options) : options_(std::move(options)) {}
-
-  std::string_view name() const override { return "claimtemplate"; }
-  reconcile::Outcome reconcile(const reconcile::View& view, const reconcile::Key& key) const override;
-
-  void on_pod(const reconcile::View& view, const api::Pod* before, const api::Pod* after,
-              reconcile::EnqueueRequests& out) const override;
-  void on_claim(const reconcile::View& view, const api::ResourceClaim* before, const api::ResourceClaim* after,
-                reconcile::EnqueueRequests& out) const override;
-  void on_claim_template(const reconcile::View& view, const api::ResourceClaimTemplate* before,
-                         const api::ResourceClaimTemplate* after, reconcile::EnqueueRequests& out) const override;
-  void on_group(const reconcile::View& view, std::string_view group, reconcile::EnqueueRequests& out) const override;
+  reconcile::Outcome reconcile(const reconcile::Key& key, const reconcile::View& view,
+                               reconcile::State&) const override;
 
  private:
-  Options options_;
+  const Options options_;
 };
+
+class ClaimTemplateEvents : public reconcile::EventHandler {
+ public:
+  explicit ClaimTemplateEvents(Options options) : options_(std::move(options)) {}
+  void changed(const reconcile::Change& change, const reconcile::View& view, reconcile::State&,
+               reconcile::EnqueueRequests& out) const override;
+
+ private:
+  const Options options_;
+};
+
+reconcile::Parts parts(const Options& options);
 
 }  // namespace dra::claimtemplate

@@ -10,6 +10,7 @@
 #include "pkg/protocol/memory_view.h"
 #include "pkg/protocol/pod_claims.h"
 #include "test/support/objects.h"
+#include "test/support/whole_controller.h"
 
 namespace dra::claimtemplate {
 
@@ -58,7 +59,7 @@ class ClaimTemplate : public testing::Test {
   std::string generated(const std::string& entry) const { return reconcile::generated_claim_name("p", entry, "p-uid"); }
 
   reconcile::MemoryView view;
-  ClaimTemplateReconciler reconciler{Options{}};
+  test::WholeController reconciler{parts(Options{})};
 };
 
 }  // namespace dra::claimtemplate

@@ -15,7 +15,7 @@ constexpr const char* kDra = "resource.k8s.io";
 constexpr const char* kAllocationGate = "dra-controller-manager/allocation";
 
 // Pods that allocation will ungate get their claim names together with their node.
-std::unique_ptr<reconcile::Reconciler> make(const Settings& settings, const reconcile::Tools&) {
+reconcile::Parts make(const Settings& settings, const reconcile::Tools&) {
   Options options;
   const auto& chosen = settings.controllers;
   const bool allocates = std::find(chosen.begin(), chosen.end(), "allocation") != chosen.end();
@@ -23,7 +23,7 @@ std::unique_ptr<reconcile::Reconciler> make(const Settings& settings, const reco
     options.held_by_gate = kAllocationGate;
   if (allocates && settings.scheduling == Scheduling::kBind && !settings.release_gates)
     options.scheduler_names = settings.scheduler_names;
-  return std::make_unique<ClaimTemplateReconciler>(options);
+  return parts(options);
 }
 
 }  // namespace

@@ -11,7 +11,7 @@ using Json = nlohmann::json;
 class HeldPod : public ClaimTemplate {
  protected:
   HeldPod() {
-    reconciler = ClaimTemplateReconciler(Options{"our-gate", std::chrono::seconds(5), std::chrono::seconds(30)});
+    reconciler = test::WholeController(parts(Options{"our-gate", std::chrono::seconds(5), std::chrono::seconds(30)}));
     pod.scheduling_gates = {"our-gate"};
     pod.metadata.resource_version = "7";
     view.put(make_template("tpl"));
@@ -66,7 +66,7 @@ class HeldPod : public ClaimTemplate {
 TEST_F(HeldPod, APodThatWeBindGetsItsNamesByAPatchOfItsVersion) {
   Options options;
   options.scheduler_names = {"ours", "also-ours"};
-  reconciler = ClaimTemplateReconciler(options);
+  reconciler = test::WholeController(parts(options));
   binds = true;
   pod.scheduling_gates.clear();
   put_claim("gpu", "");

@@ -12,10 +12,10 @@ constexpr const char* kDra = "resource.k8s.io";
 // How long kube-controller-manager may take to clean up by itself.
 constexpr Duration kBackupGrace = std::chrono::seconds(30);
 
-std::unique_ptr<reconcile::Reconciler> make(const Settings& settings, const reconcile::Tools& tools) {
+reconcile::Parts make(const Settings& settings, const reconcile::Tools& tools) {
   Options options;
   if (settings.claim_templates != reconcile::ClaimTemplates::kOwn) options.grace = kBackupGrace;
-  return std::make_unique<LifecycleReconciler>(options, &tools.inventory);
+  return parts(options, &tools.inventory);
 }
 
 }  // namespace

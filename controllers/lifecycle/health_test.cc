@@ -7,6 +7,7 @@
 #include "pkg/protocol/device_health.h"
 #include "pkg/protocol/memory_view.h"
 #include "test/support/objects.h"
+#include "test/support/whole_controller.h"
 
 namespace dra::lifecycle::health_test {
 namespace {
@@ -68,7 +69,7 @@ class Health : public testing::Test {
   api::ResourceSlice slice;
   api::ResourceClaim claim;
   api::Pod pod;
-  LifecycleReconciler reconciler{{}, &inventory};
+  test::WholeController reconciler{parts({}, &inventory)};
   int counted = 0;
 };
 
@@ -202,8 +203,24 @@ class SliceChange : public testing::Test {
 
   MemoryView view;
   inventory::Inventory inventory;
-  LifecycleReconciler reconciler{{}, &inventory};
+  test::WholeController reconciler{parts({}, &inventory)};
 };
+
+// A pool that a state has not seen counts as changed.
+TEST_F(SliceChange, APoolIsComparedWithWhatTheStateHasSeen) {
+  const LifecycleEvents events({}, &inventory);
+  lifecycle::State one, other;
+  const api::ResourceSlice same = slice(3);
+  const auto concerned = [&](lifecycle::State& state) {
+    EnqueueRequests out;
+    events.changed(Changed<api::ResourceSlice>{&same, &same}, view, state, out);
+    return out.keys.size();
+  };
+  const size_t all = kSlices * kDevices;
+  EXPECT_EQ(concerned(one), all);
+  EXPECT_EQ(concerned(one), 0u);
+  EXPECT_EQ(concerned(other), all);
+}
 
 TEST_F(SliceChange, WhatADeviceIsLikeConcernsNoClaim) {
   api::ResourceSlice after = slice(3);

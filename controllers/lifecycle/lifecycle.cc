@@ -316,9 +316,54 @@ bool wants_reservation(const View& view, const api::Pod& pod) {
   return false;
 }
 
+void on_pod(const Options& options, const View& view, const Changed<api::Pod>& change, EnqueueRequests& out) {
+  const auto& [before, after] = change;
+  if (!after || after->done()) {
+    if (before && after && before->done()) return;
+    std::set<std::string> keys;
+    for (const api::Pod* pod : {before, after})
+      if (pod)
+        for (std::string& key : claim_keys_of(*pod)) keys.insert(std::move(key));
+    const api::Pod& pod = after ? *after : *before;
+    for (const api::ResourceClaim* claim : view.claims_controlled_by(pod.metadata.uid))
+      keys.insert(claim->metadata.key());
+    // A claim can be reserved for a pod that does not name it: whoever may write the status can add any pod.
+    for (const api::ResourceClaim* claim : view.claims_reserved_for(pod.metadata.uid))
+      keys.insert(claim->metadata.key());
+    for (const std::string& key : keys) out.add_after(claim_key(key), options.grace);
+    return;
+  }
+  if (wants_reservation(view, *after)) out.add(pod_key(after->metadata.key()));
+  if (before ? before->unhealthy_devices != after->unhealthy_devices : !after->unhealthy_devices.empty())
+    for (const api::ResourceClaim* claim : view.claims_reserved_for(after->metadata.uid))
+      out.add(claim_key(claim->metadata.key()));
+  // Another claim replaced one of the pod's: reconciles the old one.
+  if (before && before->resource_claim_statuses != after->resource_claim_statuses)
+    for (const api::ResourceClaim* claim : view.claims_reserved_for(after->metadata.uid))
+      out.add_after(claim_key(claim->metadata.key()), options.grace);
+}
+
+// A device in use may have gone or returned (health.h), or its whole pool.
+void on_slice(const inventory::Inventory& inventory, const View& view, const Changed<api::ResourceSlice>& slice,
+              SliceChanges& slices, EnqueueRequests& out) {
+  const auto is_published = [](const api::Device&) { return std::string("published"); };
+  const auto enqueue = [](const View&, const api::ResourceClaim& claim, EnqueueRequests& requests) {
+    requests.add(claim_key(claim.metadata.key()));
+  };
+  slices.visit(view, inventory, slice.before, slice.after, is_published, enqueue, out);
+}
+
+void on_claim(const View& view, const api::ResourceClaim* after, EnqueueRequests& out) {
+  if (!after) return;
+  out.add(claim_key(after->metadata.key()));
+  if (!after->status.allocation) return;
+  for (const api::Pod* pod : view.pods_of_claim(after->metadata.key()))
+    if (wants_reservation(view, *pod)) out.add(pod_key(pod->metadata.key()));
+}
+
 }  // namespace
 
-Outcome LifecycleReconciler::reconcile(const View& view, const Key& key) const {
+Outcome LifecycleReconciler::reconcile(const Key& key, const View& view, reconcile::State&) const {
   if (key.kind == Kind::kClaim) {
     const api::ResourceClaim* claim = view.claim(key.object);
     if (!claim) return {};
@@ -334,51 +379,22 @@ Outcome LifecycleReconciler::reconcile(const View& view, const Key& key) const {
   return {};
 }
 
-void LifecycleReconciler::on_pod(const View& view, const api::Pod* before, const api::Pod* after,
-                                 EnqueueRequests& out) const {
-  if (!after || after->done()) {
-    if (before && after && before->done()) return;
-    std::set<std::string> keys;
-    for (const api::Pod* pod : {before, after})
-      if (pod)
-        for (std::string& key : claim_keys_of(*pod)) keys.insert(std::move(key));
-    const api::Pod& pod = after ? *after : *before;
-    for (const api::ResourceClaim* claim : view.claims_controlled_by(pod.metadata.uid))
-      keys.insert(claim->metadata.key());
-    // A claim can be reserved for a pod that does not name it: whoever may write the status can add any pod.
-    for (const api::ResourceClaim* claim : view.claims_reserved_for(pod.metadata.uid))
-      keys.insert(claim->metadata.key());
-    for (const std::string& key : keys) out.add_after(claim_key(key), options_.grace);
-    return;
-  }
-  if (wants_reservation(view, *after)) out.add(pod_key(after->metadata.key()));
-  if (before ? before->unhealthy_devices != after->unhealthy_devices : !after->unhealthy_devices.empty())
-    for (const api::ResourceClaim* claim : view.claims_reserved_for(after->metadata.uid))
-      out.add(claim_key(claim->metadata.key()));
-  // Another claim replaced one of the pod's: reconciles the old one.
-  if (before && before->resource_claim_statuses != after->resource_claim_statuses)
-    for (const api::ResourceClaim* claim : view.claims_reserved_for(after->metadata.uid))
-      out.add_after(claim_key(claim->metadata.key()), options_.grace);
+void LifecycleEvents::changed(const Change& change, const View& view, reconcile::State& state,
+                              EnqueueRequests& out) const {
+  std::visit(Cases{[&](const Changed<api::Pod>& pod) { on_pod(options_, view, pod, out); },
+                   [&](const Changed<api::ResourceClaim>& claim) { on_claim(view, claim.after, out); },
+                   [&](const Changed<api::ResourceSlice>& slice) {
+                     if (inventory_) on_slice(*inventory_, view, slice, static_cast<State&>(state).slices, out);
+                   },
+                   [](const auto&) {}},
+             change);
 }
 
-// A device in use may have gone or returned (health.h), or its whole pool.
-void LifecycleReconciler::on_slice(const View& view, const api::ResourceSlice* before, const api::ResourceSlice* after,
-                                   EnqueueRequests& out) const {
-  if (!inventory_) return;
-  const auto is_published = [](const api::Device&) { return std::string("published"); };
-  const auto enqueue = [](const View&, const api::ResourceClaim& claim, EnqueueRequests& requests) {
-    requests.add(claim_key(claim.metadata.key()));
-  };
-  slices_.visit(view, *inventory_, before, after, is_published, enqueue, out);
-}
-
-void LifecycleReconciler::on_claim(const View& view, const api::ResourceClaim*, const api::ResourceClaim* after,
-                                   EnqueueRequests& out) const {
-  if (!after) return;
-  out.add(claim_key(after->metadata.key()));
-  if (!after->status.allocation) return;
-  for (const api::Pod* pod : view.pods_of_claim(after->metadata.key()))
-    if (wants_reservation(view, *pod)) out.add(pod_key(pod->metadata.key()));
+Parts parts(const Options& options, const inventory::Inventory* inventory) {
+  return {.name = "lifecycle",
+          .reconciler = std::make_unique<LifecycleReconciler>(options, inventory),
+          .events = std::make_unique<LifecycleEvents>(options, inventory),
+          .state = std::make_unique<State>()};
 }
 
 }  // namespace dra::lifecycle

@@ -3,13 +3,13 @@
 // Claim keys: consumers that are gone or finished leave status.reservedFor; the last one takes the allocation along;
 // the delete-protection finalizer is removed when nothing is allocated; a generated claim is deleted with its pod. Pod
 // keys: a pod bound by somebody else gets its reservation. Only the API server's answer, by uid, says that a pod is
-// gone. Troubles of devices in use are reported (health.h). Keeps nothing that decides; belongs to the inventory's
-// thread.
+// gone. Troubles of devices in use are reported (health.h). Keeps nothing that decides (State); belongs to the
+// inventory's thread.
 #pragma once
 
 #include "pkg/inventory/inventory.h"
 #include "pkg/protocol/slice_changes.h"
-#include "pkg/reconcile/reconciler.h"
+#include "pkg/reconcile/parts.h"
 
 namespace dra::lifecycle {
 
@@ -29,27 +29,39 @@ struct Options {
   Duration unseen_retry = std::chrono::seconds(60);
 };
 
+struct State : reconcile::State {
+  void events_end() override { slices.events_end(); }
+
+  // What was last seen of each pool, to recognise changes. Lost at a restart: every pool counts as changed once.
+  reconcile::SliceChanges slices;
+};
+
+// Without an inventory, which must outlive both, troubles of devices are not reported.
 class LifecycleReconciler : public reconcile::Reconciler {
  public:
-  // Without an inventory, which must outlive it, troubles of devices are not reported.
-  explicit LifecycleReconciler(Options options = {}, const inventory::Inventory* inventory = nullptr)
+  LifecycleReconciler(const Options& options, const inventory::Inventory* inventory)
       : options_(options), inventory_(inventory) {}
-  std::string_view name() const override { return "lifecycle"; }
-  reconcile::Outcome reconcile(const reconcile::View& view, const reconcile::Key& key) const override;
-
-  void events_end() const override { slices_.events_end(); }
-
-  void on_pod(const reconcile::View& view, const api::Pod* before, const api::Pod* after,
-              reconcile::EnqueueRequests& out) const override;
-  void on_claim(const reconcile::View& view, const api::ResourceClaim* before, const api::ResourceClaim* after,
-                reconcile::EnqueueRequests& out) const override;
-  void on_slice(const reconcile::View& view, const api::ResourceSlice* before, const api::ResourceSlice* after,
-                reconcile::EnqueueRequests& out) const override;
+  reconcile::Outcome reconcile(const reconcile::Key& key, const reconcile::View& view,
+                               reconcile::State&) const override;
 
  private:
-  Options options_;
+  const Options options_;
   const inventory::Inventory* inventory_;
-  mutable reconcile::SliceChanges slices_;  // only recognises changes
 };
+
+// Its state is a lifecycle::State.
+class LifecycleEvents : public reconcile::EventHandler {
+ public:
+  LifecycleEvents(const Options& options, const inventory::Inventory* inventory)
+      : options_(options), inventory_(inventory) {}
+  void changed(const reconcile::Change& change, const reconcile::View& view, reconcile::State& state,
+               reconcile::EnqueueRequests& out) const override;
+
+ private:
+  const Options options_;
+  const inventory::Inventory* inventory_;
+};
+
+reconcile::Parts parts(const Options& options = {}, const inventory::Inventory* inventory = nullptr);
 
 }  // namespace dra::lifecycle

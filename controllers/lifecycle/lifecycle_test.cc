@@ -9,6 +9,7 @@
 #include "pkg/protocol/pod_claims.h"
 #include "pkg/protocol/proof.h"
 #include "test/support/objects.h"
+#include "test/support/whole_controller.h"
 
 // The situations of kube-controller-manager's resourceclaim controller that concern reservations, deallocation and the
 // deletion of claims, and those of its defects that were reproduced on 1.36.
@@ -78,7 +79,7 @@ class Lifecycle : public testing::Test {
   }
 
   MemoryView view;
-  LifecycleReconciler reconciler{Options{0s, 5s, 2s, 60s}};
+  test::WholeController reconciler{parts(Options{0s, 5s, 2s, 60s})};
   Outcome last;
 };
 
@@ -497,7 +498,7 @@ TEST_F(Lifecycle, PodEvents) {
   reconciler.on_pod(view, &pod, nullptr, enqueued);
   EXPECT_EQ(enqueued.keys, std::vector<Key>{claim_key("default/c")});
   enqueued = {};
-  LifecycleReconciler backup(Options{30s, 5s, 2s, 60s});
+  test::WholeController backup(parts(Options{30s, 5s, 2s, 60s}));
   backup.on_pod(view, &pod, nullptr, enqueued);
   EXPECT_TRUE(enqueued.keys.empty());
   ASSERT_EQ(enqueued.delayed.size(), 1u);
@@ -518,7 +519,7 @@ TEST_F(Lifecycle, APodThatDoesNotNameItsClaimFreesItAllTheSame) {
 }
 
 TEST_F(Lifecycle, AsABackUpItActsOnlyOnWhatHasStood) {
-  LifecycleReconciler backup(Options{30s, 5s, 2s, 60s});
+  test::WholeController backup(parts(Options{30s, 5s, 2s, 60s}));
   view.put(allocated({"p"}));
   gone("p");
   view.ages["claim:default/c"] = 10s;

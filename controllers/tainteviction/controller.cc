@@ -18,13 +18,13 @@ bool evicts(const Settings& settings) {
   return settings.device_taint_eviction == reconcile::DeviceTaintEviction::kOwn;
 }
 
-std::unique_ptr<reconcile::Reconciler> make(const Settings& settings, const reconcile::Tools& tools) {
+reconcile::Parts make(const Settings& settings, const reconcile::Tools& tools) {
   Options options;
   options.evicts = evicts(settings);
   if (!options.evicts) options.grace = kReportAfter;
   options.max_evictions_per_rule = settings.max_evictions_per_rule;
   options.pace = {settings.device_taint_eviction_rate, std::max(1.0, settings.device_taint_eviction_rate)};
-  return std::make_unique<TaintEvictionReconciler>(options, tools.inventory);
+  return parts(options, tools.inventory);
 }
 
 }  // namespace

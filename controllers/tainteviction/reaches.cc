@@ -10,7 +10,7 @@ namespace dra::tainteviction {
 using namespace reconcile;
 
 void Reaches::judge_pod(const View& view, const inventory::Inventory& inventory, const api::DeviceTaintRule& rule,
-                        const std::string& key, Known& known) const {
+                        const std::string& key, Known& known) {
   RuleReading reading;
   if (rule.taint.effect == "None") reading.as_no_execute = rule.metadata.uid;
   const api::Pod* pod = view.pod(key);

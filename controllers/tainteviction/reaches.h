@@ -47,8 +47,8 @@ class Reaches {
     std::unordered_set<std::string> stale;              // keys of pods to be judged
   };
 
-  void judge_pod(const reconcile::View& view, const inventory::Inventory& inventory, const api::DeviceTaintRule& rule,
-                 const std::string& key, Known& known) const;
+  static void judge_pod(const reconcile::View& view, const inventory::Inventory& inventory,
+                        const api::DeviceTaintRule& rule, const std::string& key, Known& known);
 
   std::unordered_map<std::string, Known> known_;  // by uid of the rule
 };

@@ -49,6 +49,18 @@ class TaintRules : public TaintEviction {
   }
 };
 
+// More claims than one reconcile visits: the next one goes on if it is handed the same state.
+TEST_F(TaintRules, TheCountOfARuleGoesOnInTheStateThatIsHandedIn) {
+  put_pods(static_cast<int>(Reaches::kClaimPortions * ClaimsOfRule::kAtOnce) + 100);
+  cluster.put(rule());
+  const TaintEvictionReconciler reconciler({}, cluster.inventory);
+  tainteviction::State one, other;
+  const Key key{Kind::kTaintRule, "r"};
+  EXPECT_TRUE(reconciler.reconcile(key, cluster.view, one).goes_on);
+  EXPECT_FALSE(reconciler.reconcile(key, cluster.view, one).goes_on);
+  EXPECT_TRUE(reconciler.reconcile(key, cluster.view, other).goes_on);
+}
+
 TEST_F(TaintRules, EvictsFromDevicesThatNobodyPublishes) {
   put_pods(1);
   cluster.put(rule());

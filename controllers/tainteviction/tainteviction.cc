@@ -91,36 +91,38 @@ std::string no_execute_taints(const api::Device& device) {
 
 }  // namespace
 
-Outcome TaintEvictionReconciler::reconcile(const View& view, const Key& key) const {
+Outcome TaintEvictionReconciler::reconcile(const Key& key, const View& view, reconcile::State& state) const {
+  Reaches& reaches = static_cast<State&>(state).reaches;
   if (key.kind == Kind::kTaintRule) {
     const api::DeviceTaintRule* rule = view.taint_rule(key.object);
-    return rule && options_.evicts ? reconcile_rule(view, *rule) : Outcome{};
+    return rule && options_.evicts ? reconcile_rule(view, *rule, reaches) : Outcome{};
   }
   const api::Pod* pod = key.kind == Kind::kPod ? view.pod(key.object) : nullptr;
-  return pod ? reconcile_pod(view, *pod) : Outcome{};
+  return pod ? reconcile_pod(view, *pod, reaches) : Outcome{};
 }
 
-RuleReading TaintEvictionReconciler::reading(const View& view, bool& counting) const {
+RuleReading TaintEvictionReconciler::reading(const View& view, Reaches& reaches, bool& counting) const {
   if (!options_.evicts || options_.max_evictions_per_rule == 0) return {};
-  return {"", [this, &view, &counting](const std::string& name) {
+  return {"", [this, &view, &reaches, &counting](const std::string& name) {
             const uint64_t guard = options_.max_evictions_per_rule;
             const api::DeviceTaintRule* rule = view.taint_rule(name);
             if (!rule || !may_evict(*rule, guard)) return false;
             if (has_no_limit(*rule, guard)) return true;
-            const std::optional<Reach> reach = reaches_.of(view, inventory_, *rule);
+            const std::optional<Reach> reach = reaches.of(view, inventory_, *rule);
             counting = counting || !reach;
             return reach && may_evict_another(view, *reach, *rule, guard);
           }};
 }
 
-Outcome TaintEvictionReconciler::reconcile_rule(const View& view, const api::DeviceTaintRule& rule) const {
+Outcome TaintEvictionReconciler::reconcile_rule(const View& view, const api::DeviceTaintRule& rule,
+                                                Reaches& reaches) const {
   Outcome outcome;
   const api::Condition* before = eviction_condition(rule);
   const bool current = before && before->observed_generation == rule.metadata.generation;
   // Each generation is simulated once: recreating the rule makes another simulation.
   if (current && rule.taint.effect == "None" && before->reason == "NoEffect") return outcome;
   const bool reaches_pods = rule.taint.effect == "None" || rule.taint.effect == "NoExecute";
-  const std::optional<Reach> reach = reaches_pods ? reaches_.of(view, inventory_, rule) : Reach{};
+  const std::optional<Reach> reach = reaches_pods ? reaches.of(view, inventory_, rule) : Reach{};
   if (!reach) {
     outcome.goes_on = true;
     outcome.requeue_in(Duration::zero());
@@ -145,11 +147,11 @@ Outcome TaintEvictionReconciler::reconcile_rule(const View& view, const api::Dev
   return outcome;
 }
 
-Outcome TaintEvictionReconciler::reconcile_pod(const View& view, const api::Pod& the_pod) const {
+Outcome TaintEvictionReconciler::reconcile_pod(const View& view, const api::Pod& the_pod, Reaches& reaches) const {
   Outcome outcome;
   const api::Pod* pod = &the_pod;
   bool counting = false;
-  const std::optional<DueEviction> verdict = judge(view, inventory_, *pod, reading(view, counting));
+  const std::optional<DueEviction> verdict = judge(view, inventory_, *pod, reading(view, reaches, counting));
   if (counting) {
     outcome.requeue_in(kCountingTakes);
     if (!verdict) return outcome;
@@ -185,7 +187,7 @@ Outcome TaintEvictionReconciler::reconcile_pod(const View& view, const api::Pod&
   return outcome;
 }
 
-void TaintEvictionReconciler::add_if_concerned(const View& view, const api::Pod& pod, EnqueueRequests& out) const {
+void TaintEvictionEvents::add_if_concerned(const View& view, const api::Pod& pod, EnqueueRequests& out) const {
   if (pod.node_name.empty()) return;
   const std::optional<DueEviction> verdict = judge(view, inventory_, pod);
   if (verdict || announced(view, pod)) out.add(pod_key(pod.metadata.key()));
@@ -196,16 +198,18 @@ void TaintEvictionReconciler::add_if_concerned(const View& view, const api::Pod&
     if (verdict->rules.contains(rule->metadata.uid)) out.add_after(rule_key(*rule), delay);
 }
 
-void TaintEvictionReconciler::on_pod(const View& view, const api::Pod* before, const api::Pod* after,
-                                     EnqueueRequests& out) const {
-  reaches_.changed(after ? *after : *before);
+void TaintEvictionEvents::on_pod(const View& view, const Changed<api::Pod>& change, State& state,
+                                 EnqueueRequests& out) const {
+  const auto& [before, after] = change;
+  state.reaches.changed(after ? *after : *before);
   if (after) add_if_concerned(view, *after, out);
 }
 
 // A rule that was created, deleted, or changed in what it selects or does; or whose status starts waiting evictions.
-void TaintEvictionReconciler::on_taint_rule(const View& view, const api::DeviceTaintRule* before,
-                                            const api::DeviceTaintRule* after, EnqueueRequests& out) const {
-  if (before && (!after || before->metadata.uid != after->metadata.uid)) reaches_.forget(*before);
+void TaintEvictionEvents::on_taint_rule(const View& view, const Changed<api::DeviceTaintRule>& change, State& state,
+                                        EnqueueRequests& out) const {
+  const auto& [before, after] = change;
+  if (before && (!after || before->metadata.uid != after->metadata.uid)) state.reaches.forget(*before);
   if (after && options_.evicts) out.add(rule_key(*after));
   const uint64_t guard = options_.max_evictions_per_rule;
   const bool same_rule = before && after && before->metadata.generation == after->metadata.generation &&
@@ -223,32 +227,51 @@ void TaintEvictionReconciler::on_taint_rule(const View& view, const api::DeviceT
   }
 }
 
-void TaintEvictionReconciler::add_pods_of_rule(const View& view, const api::ResourceClaim& claim,
-                                               EnqueueRequests& out) const {
+void TaintEvictionEvents::add_pods_of_rule(const View& view, const api::ResourceClaim& claim,
+                                           EnqueueRequests& out) const {
   for (const api::Pod* pod : view.pods_of_claim(claim.metadata.key()))
     if (!pod->node_name.empty() && (announced(view, *pod) || judge(view, inventory_, *pod)))
       out.add(pod_key(pod->metadata.key()));
 }
 
-void TaintEvictionReconciler::add_pods_of(const View& view, const api::ResourceClaim& claim,
-                                          EnqueueRequests& out) const {
+void TaintEvictionEvents::add_pods_of(const View& view, const api::ResourceClaim& claim, EnqueueRequests& out) const {
   for (const api::Pod* pod : view.pods_of_claim(claim.metadata.key())) add_if_concerned(view, *pod, out);
 }
 
-void TaintEvictionReconciler::on_claim(const View& view, const api::ResourceClaim* before,
-                                       const api::ResourceClaim* after, EnqueueRequests& out) const {
-  reaches_.changed(view, after ? *after : *before);
+void TaintEvictionEvents::on_claim(const View& view, const Changed<api::ResourceClaim>& change, State& state,
+                                   EnqueueRequests& out) const {
+  const auto& [before, after] = change;
+  state.reaches.changed(view, after ? *after : *before);
   add_pods_of(view, after ? *after : *before, out);
 }
 
 // Which taints count depends on the whole pool (its highest generation). So all claims on it are checked when that
 // changes; otherwise those with a device that got, lost or changed a taint that evicts.
-void TaintEvictionReconciler::on_slice(const View& view, const api::ResourceSlice* before,
-                                       const api::ResourceSlice* after, EnqueueRequests& out) const {
+void TaintEvictionEvents::on_slice(const View& view, const Changed<api::ResourceSlice>& change, State& state,
+                                   EnqueueRequests& out) const {
   const auto add = [this](const View& now, const api::ResourceClaim& claim, EnqueueRequests& requests) {
     add_pods_of(now, claim, requests);
   };
-  slices_.visit(view, inventory_, before, after, no_execute_taints, add, out);
+  state.slices.visit(view, inventory_, change.before, change.after, no_execute_taints, add, out);
+}
+
+void TaintEvictionEvents::changed(const Change& change, const View& view, reconcile::State& handed,
+                                  EnqueueRequests& out) const {
+  State& state = static_cast<State&>(handed);
+  std::visit(Cases{[&](const Changed<api::Pod>& pod) { on_pod(view, pod, state, out); },
+                   [&](const Changed<api::ResourceClaim>& claim) { on_claim(view, claim, state, out); },
+                   [&](const Changed<api::ResourceSlice>& slice) { on_slice(view, slice, state, out); },
+                   [&](const Changed<api::DeviceTaintRule>& rule) { on_taint_rule(view, rule, state, out); },
+                   [](const auto&) {}},
+             change);
+}
+
+Parts parts(const Options& options, const inventory::Inventory& inventory) {
+  return {.name = "tainteviction",
+          .reconciler = std::make_unique<TaintEvictionReconciler>(options, inventory),
+          .events = std::make_unique<TaintEvictionEvents>(options, inventory),
+          .state = std::make_unique<State>(),
+          .pace = options.pace};
 }
 
 }  // namespace dra::tainteviction

@@ -3,15 +3,15 @@
 // (KEP-5055): taints of ResourceSlices and DeviceTaintRules, the same conditions, events and metrics.
 //
 // Keys are pods, and rules whose status must be written (rules.h). Every reconcile derives the deadline from taint,
-// allocation and pod (verdict.h); only how many pods each rule evicts is kept, and follows the events (reaches.h). The
-// reconciler reads an inventory that others keep up to date; one thread owns both.
+// allocation and pod (verdict.h); only how many pods each rule evicts is kept (State), and follows the events. The
+// inventory is kept up to date by others; one thread owns all of this.
 #pragma once
 
 #include "controllers/tainteviction/reaches.h"
 #include "controllers/tainteviction/verdict.h"
 #include "pkg/inventory/inventory.h"
 #include "pkg/protocol/slice_changes.h"
-#include "pkg/reconcile/reconciler.h"
+#include "pkg/reconcile/parts.h"
 
 namespace dra::tainteviction {
 
@@ -27,35 +27,54 @@ struct Options {
   uint64_t max_evictions_per_rule = 0;
 };
 
-class TaintEvictionReconciler : public reconcile::Reconciler {
- public:
-  // The inventory must outlive the reconciler.
-  TaintEvictionReconciler(Options options, const inventory::Inventory& inventory)
-      : options_(options), inventory_(inventory) {}
-
-  std::string_view name() const override { return "tainteviction"; }
-  reconcile::Outcome reconcile(const reconcile::View& view, const reconcile::Key& key) const override;
-  reconcile::Pace pace() const override { return options_.pace; }
-  void events_end() const override {
-    reaches_.forget_all();
-    slices_.events_end();
+struct State : reconcile::State {
+  void events_end() override {
+    reaches.forget_all();
+    slices.events_end();
   }
 
-  void on_pod(const reconcile::View& view, const api::Pod* before, const api::Pod* after,
-              reconcile::EnqueueRequests& out) const override;
-  void on_claim(const reconcile::View& view, const api::ResourceClaim* before, const api::ResourceClaim* after,
-                reconcile::EnqueueRequests& out) const override;
-  void on_slice(const reconcile::View& view, const api::ResourceSlice* before, const api::ResourceSlice* after,
-                reconcile::EnqueueRequests& out) const override;
-  void on_taint_rule(const reconcile::View& view, const api::DeviceTaintRule* before, const api::DeviceTaintRule* after,
-                     reconcile::EnqueueRequests& out) const override;
+  // What was last seen of each pool, to recognise changes. Lost at a restart: every pool counts as changed once.
+  reconcile::SliceChanges slices;
+  // How many pods each rule evicts. Lost at a restart: counted again from the claims before the rule evicts.
+  Reaches reaches;
+};
+
+// The state of both is a tainteviction::State; the inventory must outlive them.
+class TaintEvictionReconciler : public reconcile::Reconciler {
+ public:
+  TaintEvictionReconciler(const Options& options, const inventory::Inventory& inventory)
+      : options_(options), inventory_(inventory) {}
+  reconcile::Outcome reconcile(const reconcile::Key& key, const reconcile::View& view,
+                               reconcile::State& state) const override;
 
  private:
-  reconcile::Outcome reconcile_pod(const reconcile::View& view, const api::Pod& pod) const;
-  reconcile::Outcome reconcile_rule(const reconcile::View& view, const api::DeviceTaintRule& rule) const;
+  reconcile::Outcome reconcile_pod(const reconcile::View& view, const api::Pod& pod, Reaches& reaches) const;
+  reconcile::Outcome reconcile_rule(const reconcile::View& view, const api::DeviceTaintRule& rule,
+                                    Reaches& reaches) const;
   // Rules that wait for approval do not count. `counting` becomes true when the reach of one is still being counted: it
   // does not count either.
-  RuleReading reading(const reconcile::View& view, bool& counting) const;
+  RuleReading reading(const reconcile::View& view, Reaches& reaches, bool& counting) const;
+
+  const Options options_;
+  const inventory::Inventory& inventory_;
+};
+
+class TaintEvictionEvents : public reconcile::EventHandler {
+ public:
+  TaintEvictionEvents(const Options& options, const inventory::Inventory& inventory)
+      : options_(options), inventory_(inventory) {}
+  void changed(const reconcile::Change& change, const reconcile::View& view, reconcile::State& state,
+               reconcile::EnqueueRequests& out) const override;
+
+ private:
+  void on_pod(const reconcile::View& view, const reconcile::Changed<api::Pod>& change, State& state,
+              reconcile::EnqueueRequests& out) const;
+  void on_claim(const reconcile::View& view, const reconcile::Changed<api::ResourceClaim>& change, State& state,
+                reconcile::EnqueueRequests& out) const;
+  void on_slice(const reconcile::View& view, const reconcile::Changed<api::ResourceSlice>& change, State& state,
+                reconcile::EnqueueRequests& out) const;
+  void on_taint_rule(const reconcile::View& view, const reconcile::Changed<api::DeviceTaintRule>& change, State& state,
+                     reconcile::EnqueueRequests& out) const;
   // Adds the pod if it has a deadline, or had one that was announced, and the rules that evict it: their numbers
   // change.
   void add_if_concerned(const reconcile::View& view, const api::Pod& pod, reconcile::EnqueueRequests& out) const;
@@ -64,10 +83,10 @@ class TaintEvictionReconciler : public reconcile::Reconciler {
                         reconcile::EnqueueRequests& out) const;
   void add_pods_of(const reconcile::View& view, const api::ResourceClaim& claim, reconcile::EnqueueRequests& out) const;
 
-  Options options_;
+  const Options options_;
   const inventory::Inventory& inventory_;
-  mutable reconcile::SliceChanges slices_;  // only recognises changes
-  mutable Reaches reaches_;                 // follows the events
 };
+
+reconcile::Parts parts(const Options& options, const inventory::Inventory& inventory);
 
 }  // namespace dra::tainteviction

@@ -15,6 +15,7 @@
 #include "pkg/base/timestamp.h"
 #include "pkg/protocol/memory_view.h"
 #include "test/support/objects.h"
+#include "test/support/whole_controller.h"
 
 namespace dra::tainteviction {
 
@@ -25,27 +26,27 @@ inline constexpr const char* kPool = "node-1";
 // applies writes.
 class Cluster {
  public:
-  explicit Cluster(Options options = {}) : reconciler(options, inventory) {}
+  explicit Cluster(Options options = {}) : reconciler(parts(options, inventory)) {}
 
-  void put(const api::Pod& pod) { change(view.pods, pod, &TaintEvictionReconciler::on_pod); }
-  void put(const api::ResourceClaim& claim) { change(view.claims, claim, &TaintEvictionReconciler::on_claim); }
-  void remove_pod(const std::string& key) { take(view.pods, key, &TaintEvictionReconciler::on_pod); }
-  void remove_claim(const std::string& key) { take(view.claims, key, &TaintEvictionReconciler::on_claim); }
+  void put(const api::Pod& pod) { change(view.pods, pod); }
+  void put(const api::ResourceClaim& claim) { change(view.claims, claim); }
+  void remove_pod(const std::string& key) { take(view.pods, key); }
+  void remove_claim(const std::string& key) { take(view.claims, key); }
   void put(const api::ResourceSlice& slice) {
     inventory.apply_slice(slice);
-    change(slices, slice, &TaintEvictionReconciler::on_slice);
+    change(slices, slice);
   }
   void remove_slice(const std::string& name) {
     inventory.remove_slice(name);
-    take(slices, name, &TaintEvictionReconciler::on_slice);
+    take(slices, name);
   }
   void put(const api::DeviceTaintRule& rule) {
     inventory.apply_taint_rule(rule);
-    change(view.rules, rule, &TaintEvictionReconciler::on_taint_rule);
+    change(view.rules, rule);
   }
   void remove_rule(const std::string& name) {
     inventory.remove_taint_rule(name);
-    take(view.rules, name, &TaintEvictionReconciler::on_taint_rule);
+    take(view.rules, name);
   }
   // Runs whatever is due until nothing is; returns what happened, in short.
   std::string settle() {
@@ -75,15 +76,14 @@ class Cluster {
     ready.clear();
     later.clear();
     view.tallies.clear();
-    for (const auto& [key, pod] : view.pods) deliver<api::Pod>(&TaintEvictionReconciler::on_pod, nullptr, &pod);
-    for (const auto& [name, rule] : view.rules)
-      deliver<api::DeviceTaintRule>(&TaintEvictionReconciler::on_taint_rule, nullptr, &rule);
+    for (const auto& [key, pod] : view.pods) deliver<api::Pod>(nullptr, &pod);
+    for (const auto& [name, rule] : view.rules) deliver<api::DeviceTaintRule>(nullptr, &rule);
     return settle();
   }
 
   reconcile::MemoryView view;
   inventory::Inventory inventory;
-  TaintEvictionReconciler reconciler;
+  test::WholeController reconciler;
   reconcile::MemoryView::Table<api::ResourceSlice> slices;
   std::set<reconcile::Key> ready;
   std::map<reconcile::Key, WallTime> later;
@@ -97,12 +97,9 @@ class Cluster {
 
  private:
   template <typename T>
-  using Tell = void (TaintEvictionReconciler::*)(const reconcile::View&, const T*, const T*,
-                                                 reconcile::EnqueueRequests&) const;
-  template <typename T>
-  void deliver(Tell<T> tell, const T* before, const T* after) {
+  void deliver(const T* before, const T* after) {
     reconcile::EnqueueRequests enqueued;
-    (reconciler.*tell)(view, before, after, enqueued);
+    reconciler.on(view, before, after, enqueued);
     take_keys(enqueued);
     for (const reconcile::Walk& walk : enqueued.walks)
       for (bool more = true; more;) {
@@ -118,21 +115,21 @@ class Cluster {
     for (const auto& [key, delay] : enqueued.delayed) later.emplace(key, view.time + delay);
   }
   template <typename T>
-  void change(reconcile::MemoryView::Table<T>& table, const T& object, Tell<T> tell) {
+  void change(reconcile::MemoryView::Table<T>& table, const T& object) {
     const std::string key = object.metadata.key();
     auto known = table.find(key);
     const std::optional<T> before = known == table.end() ? std::nullopt : std::optional<T>(known->second);
     table.insert_or_assign(key, object);
     // An object that replaces another of its name is delivered as a deletion and an addition.
     const bool replaced = before && before->metadata.uid != object.metadata.uid;
-    if (replaced) deliver<T>(tell, &*before, nullptr);
-    deliver<T>(tell, before && !replaced ? &*before : nullptr, &object);
+    if (replaced) deliver<T>(&*before, nullptr);
+    deliver<T>(before && !replaced ? &*before : nullptr, &object);
   }
   template <typename T>
-  void take(reconcile::MemoryView::Table<T>& table, const std::string& key, Tell<T> tell) {
+  void take(reconcile::MemoryView::Table<T>& table, const std::string& key) {
     const T before = table.at(key);
     table.erase(key);
-    deliver<T>(tell, &before, nullptr);
+    deliver<T>(&before, nullptr);
   }
   void say(const std::string& what) { did += (did.empty() ? "" : ", ") + what; }
 

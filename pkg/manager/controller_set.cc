@@ -26,14 +26,13 @@ bool ControllerSet::any_permitted() const {
 
 bool ControllerSet::start_permitted() {
   bool added = false;
-  for (const Made& made : made_) {
-    const reconcile::Reconciler& reconciler = *made.reconciler;
-    if (!permitted(made) || !started_.insert(reconciler.name()).second) continue;
-    runner_.add(reconciler, instruments_.queue_observer(std::string(reconciler.name())));
-    instruments_.set_running(reconciler.name(), runner_.running());
+  for (Made& made : made_) {
+    const std::string_view name = made.described->name;
+    if (!permitted(made) || !started_.insert(name).second) continue;
+    runner_.add(std::move(made.parts), instruments_.queue_observer(std::string(name)));
+    instruments_.set_running(name, runner_.running());
     added = true;
   }
-  for (const Made& made : made_) made.reconciler->others_run(started_);
   return added;
 }
 

@@ -35,7 +35,7 @@ class ControllerSet {
  private:
   struct Made {
     const reconcile::Controller* described;
-    std::unique_ptr<reconcile::Reconciler> reconciler;
+    reconcile::Parts parts;  // until it is started: then the runner has them
   };
   bool permitted(const Made& made) const;
 

@@ -57,7 +57,7 @@ TEST(Controllers, DescribeThemselvesCompletely) {
     }
     ASSERT_NE(controller->make, nullptr);
     const auto made = controller->make(settings_of({}), {inventory, allocator, nodes});
-    EXPECT_EQ(made->name(), controller->name);
+    EXPECT_EQ(made.name, controller->name);
   }
   EXPECT_EQ(find_controller("gardener"), nullptr);
 }

@@ -159,13 +159,13 @@ struct Manager::Impl {
     demand = std::make_unique<DemandWatches>(
         reactor, transport, random, w.traits, preflight, nodes,
         DemandWatches::Hooks{[this] { resync_if_leading(); },
-                             [this](std::string_view claim) { runner.volumes_changed(claim); },
+                             [this](std::string_view claim) { runner.changed(reconcile::VolumesChanged{claim}); },
                              [this](Facts) {
                                for (const auto& pod : stores.pods->list()) assumptions.recall(*pod);
                              }});
     groups = std::make_unique<GroupWatches>(
         reactor, transport, random, w.traits, preflight,
-        GroupWatches::Hooks{[this](std::string_view group) { runner.group_changed(group); },
+        GroupWatches::Hooks{[this](std::string_view group) { runner.changed(reconcile::GroupChanged{group}); },
                             [this] { resync_if_leading(); },
                             [this](std::string_view key, const api::PodGroup* after) { unknown.changed(key, after); }});
     stores.groups = groups.get();

@@ -21,7 +21,7 @@
 
 #include "pkg/api/resource.h"
 #include "pkg/inventory/inventory.h"
-#include "pkg/reconcile/reconciler.h"
+#include "pkg/reconcile/event_handler.h"
 #include "pkg/reconcile/view.h"
 
 namespace dra::reconcile {
@@ -35,11 +35,11 @@ class SliceChanges {
   using Fact = std::string (*)(const api::Device& device);
   using Visit = std::function<void(const View& view, const api::ResourceClaim& claim, EnqueueRequests& out)>;
 
-  // Before or after may be null, as for Reconciler::on_slice. Visits the first claims at once, the others in walks. A
+  // Before or after may be null, as in Changed. Visits the first claims at once, the others in walks. A
   // claim is visited again if more of its pool changes meanwhile, or if it has devices of two pools that changed.
   void visit(const View& view, const inventory::Inventory& inventory, const api::ResourceSlice* before,
              const api::ResourceSlice* after, Fact fact, const Visit& visit, EnqueueRequests& out);
-  // For Reconciler::events_end: the walks under way are dropped.
+  // For State::events_end: the walks under way are dropped.
   void events_end() { walking_.clear(); }
 
  private:

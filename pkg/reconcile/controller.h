@@ -10,8 +10,9 @@
 #include <string_view>
 #include <vector>
 
+#include "pkg/base/clock.h"
 #include "pkg/reconcile/key.h"
-#include "pkg/reconcile/reconciler.h"
+#include "pkg/reconcile/parts.h"
 #include "pkg/reconcile/settings.h"
 
 namespace dra::inventory {
@@ -70,7 +71,7 @@ struct Controller {
   // The controller does not run while an object of one of these kinds cannot be read.
   std::vector<Kind> must_read_all_of;
   bool (*runs)(const Settings&) = nullptr;  // whether it runs once chosen; null: always
-  std::unique_ptr<Reconciler> (*make)(const Settings&, const Tools&) = nullptr;
+  Parts (*make)(const Settings&, const Tools&) = nullptr;
 };
 
 }  // namespace dra::reconcile

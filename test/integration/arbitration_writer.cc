@@ -45,8 +45,6 @@ ModelWriter::ModelWriter(ArbitrationModel& model)
       nodes_(model.clock_),
       assumptions_(inventory_, nodes_, stores_),
       view_(stores_, memory_, model.clock_, "resource.k8s.io/v1"),
-      allocation_(options_of(model.options_), inventory_, allocator_, nodes_),
-      lifecycle_(quick_lifecycle()),
       runner_(model.reactor_, view_, memory_, {*this, *this, *this, assumptions_}) {
   manager::add_indexes(stores_);
   inventory_.apply_class(model_.class_);
@@ -58,8 +56,8 @@ ModelWriter::ModelWriter(ArbitrationModel& model)
     inventory_.apply_node(node);
   }
   for (const api::ResourceSlice& slice : model_.slices_) inventory_.apply_slice(slice);
-  runner_.add(allocation_);
-  runner_.add(lifecycle_);
+  runner_.add(allocation::parts(options_of(model.options_), inventory_, allocator_, nodes_));
+  runner_.add(lifecycle::parts(quick_lifecycle()));
   listen();
   runner_.start();
   relist();
@@ -75,7 +73,7 @@ void ModelWriter::listen() {
       nodes_.set_pod(*c.after);
     else
       nodes_.remove_pod(c.before->metadata.uid);
-    runner_.pod_changed(c.before.get(), c.after.get());
+    runner_.changed(reconcile::Changed<api::Pod>{c.before.get(), c.after.get()});
   });
   claims_.on_stream_change([this](const client::Change<api::ResourceClaim>& c) {
     if (c.after) {
@@ -84,7 +82,7 @@ void ModelWriter::listen() {
       inventory_.remove_claim(c.before->metadata.uid);
       assumptions_.claim_gone(c.before->metadata.uid);
     }
-    runner_.streamed_claim_changed(c.before.get(), c.after.get());
+    runner_.changed(reconcile::StreamedClaim{c.before.get(), c.after.get()});
   });
   claims_core_.on_progress([this](uint64_t revision) { assumptions_.claims_reached(revision); });
   claims_.on_change([this](const client::Change<api::ResourceClaim>& c) {
@@ -93,7 +91,7 @@ void ModelWriter::listen() {
       memory_.changed_at.put(key, model_.clock_.mono_now());
     else
       memory_.changed_at.erase(key);
-    runner_.claim_changed(c.before.get(), c.after.get());
+    runner_.changed(reconcile::Changed<api::ResourceClaim>{c.before.get(), c.after.get()});
   });
 }
 
@@ -151,7 +149,7 @@ bool ModelWriter::deliver_node() {
     if (seen_nodes_[i] == model_.nodes_[i]) continue;
     const auto before = std::exchange(seen_nodes_[i], model_.nodes_[i]);
     nodes_.set_node(seen_nodes_[i]);
-    runner_.node_changed(before.get(), seen_nodes_[i].get());
+    runner_.changed(reconcile::Changed<api::Node>{before.get(), seen_nodes_[i].get()});
     return true;
   }
   return false;

@@ -1,4 +1,4 @@
-// ModelWriter: one manager of the arbitration model. The real AllocationReconciler and LifecycleReconciler make its
+// ModelWriter: one manager of the arbitration model. The real controllers allocation and lifecycle make its
 // decisions; the real Runner performs them over the real stores.
 #pragma once
 
@@ -81,8 +81,6 @@ class ModelWriter : public manager::ObjectApi, public manager::EventSink, public
   manager::NodeTracker nodes_;
   manager::ClusterAssumptions assumptions_;
   manager::StoreView view_;
-  allocation::AllocationReconciler allocation_;
-  lifecycle::LifecycleReconciler lifecycle_;
   manager::Runner runner_;
   std::vector<std::shared_ptr<const api::Node>> seen_nodes_;
   std::deque<Request> requests_;

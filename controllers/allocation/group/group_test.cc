@@ -53,7 +53,7 @@ TEST_F(GroupTest, TheOthersWaitWithTheMemberThatIsReconciledForAll) {
   api::Pod gone = member("d", "3");
   gone.phase = "Failed";
   view.put(gone);
-  const AllocationReconciler reconciler(options, inventory, allocator, nodes);
+  test::WholeController reconciler(parts(options, inventory, allocator, nodes));
   const std::vector<Key> with = reconciler.wait_with(view, pod_key("default/a"));
   ASSERT_EQ(with.size(), 2u);
   EXPECT_EQ(std::set<std::string>({with[0].object, with[1].object}), std::set<std::string>({"default/b", "default/c"}));
@@ -103,7 +103,7 @@ TEST_F(GroupTest, OfALargeGroupTheFirstMembersGoTogetherAndTheOthersFollow) {
   const api::Pod waiting = view.pods.at("default/" + name(0));
   api::Pod started = waiting;
   started.node_name = "n1";
-  const AllocationReconciler reconciler(options, inventory, allocator, nodes);
+  test::WholeController reconciler(parts(options, inventory, allocator, nodes));
   (void)reconciler.reconcile(view, pod_key("default/" + name(count - 1)));  // looks whether another one has started
   view.put(started);
   // Two at once, as after a new list.
@@ -136,7 +136,7 @@ TEST_F(GroupTest, AClaimThatManyMembersShareEnqueuesTheirLeaderAlone) {
   }
   view.put(make_pod("single", {"shared"}));
   const auto enqueued = [&] {
-    const AllocationReconciler reconciler(options, inventory, allocator, nodes);
+    test::WholeController reconciler(parts(options, inventory, allocator, nodes));
     EnqueueRequests out;
     const api::ResourceClaim& claim = view.claims.at("default/shared");
     reconciler.on_claim(view, &claim, &claim, out);
@@ -375,7 +375,7 @@ TEST_F(GroupTest, AListThatBrokeOffLeavesNoMemberBehind) {
   proven(hold("a", "n1", "gpu-0"), "a");
   proven(hold("b", "n2", "gpu-1"), "b");
   ASSERT_EQ(pass("a"), "bind a, bind b");
-  const AllocationReconciler reconciler(options, inventory, allocator, nodes);
+  test::WholeController reconciler(parts(options, inventory, allocator, nodes));
   EnqueueRequests out;
   reconciler.on_write_given_up(view, write(1), out);
   ASSERT_EQ(out.keys.size(), 1u);

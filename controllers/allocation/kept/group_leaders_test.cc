@@ -85,7 +85,7 @@ TEST_F(LeadersTest, TheAnswerIsThatOfAVisit) {
 }
 
 TEST_F(LeadersTest, AFollowerDoesNotVisitItsGroupUntilAMemberIsLaunched) {
-  const AllocationReconciler reconciler(options, inventory, allocator, nodes);
+  test::WholeController reconciler(parts(options, inventory, allocator, nodes));
   api::PodGroup group;
   group.metadata.ns = "default";
   group.metadata.name = "g";
@@ -119,7 +119,7 @@ TEST_F(LeadersTest, AFollowerDoesNotVisitItsGroupUntilAMemberIsLaunched) {
 }
 
 TEST_F(LeadersTest, APodThatComesDoesNotCostAVisitOfItsGroup) {
-  const AllocationReconciler reconciler(options, inventory, allocator, nodes);
+  test::WholeController reconciler(parts(options, inventory, allocator, nodes));
   for (int i = 0; i < 500; ++i) {
     counting.put(member(i, i / 10));
     counting.size = counting.pods.size();
@@ -131,7 +131,7 @@ TEST_F(LeadersTest, APodThatComesDoesNotCostAVisitOfItsGroup) {
 }
 
 TEST_F(LeadersTest, AClaimOfAllMembersCostsOneVisitAtMost) {
-  const AllocationReconciler reconciler(options, inventory, allocator, nodes);
+  test::WholeController reconciler(parts(options, inventory, allocator, nodes));
   for (int i = 0; i < 500; ++i) {
     api::Pod pod = member(i, i / 10);
     pod.resource_claims.push_back({"shared", "shared", std::nullopt});
@@ -147,7 +147,7 @@ TEST_F(LeadersTest, AClaimOfAllMembersCostsOneVisitAtMost) {
 }
 
 TEST_F(LeadersTest, AGroupThatIsTooLargeIsNeverVisited) {
-  const AllocationReconciler reconciler(options, inventory, allocator, nodes);
+  test::WholeController reconciler(parts(options, inventory, allocator, nodes));
   api::PodGroup group;
   group.metadata.ns = "default";
   group.metadata.name = "g";
@@ -168,7 +168,7 @@ TEST_F(LeadersTest, AGroupThatIsTooLargeIsNeverVisited) {
 
 // The youngest first, so that the leader stays.
 TEST_F(LeadersTest, MembersThatAreDeletedDoNotEachVisitTheGroup) {
-  const AllocationReconciler reconciler(options, inventory, allocator, nodes);
+  test::WholeController reconciler(parts(options, inventory, allocator, nodes));
   for (int i = 0; i < 100; ++i) counting.put(member(i, i / 10));
   counting.size = counting.pods.size();
   reconciler.reconcile(counting, pod_key("default/m0"));
@@ -188,7 +188,7 @@ TEST_F(LeadersTest, MembersThatAreDeletedDoNotEachVisitTheGroup) {
 
 // The entry of managedFields that comes with a condition is no other change. The leader does not read conditions.
 TEST_F(LeadersTest, AConditionOfAMemberRunsThatMemberAlone) {
-  const AllocationReconciler reconciler(options, inventory, allocator, nodes);
+  test::WholeController reconciler(parts(options, inventory, allocator, nodes));
   for (int i = 0; i < 3; ++i) counting.put(member(i, i));
   counting.size = counting.pods.size();
   const api::Pod before = *counting.pod("default/m2");

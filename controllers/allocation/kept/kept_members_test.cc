@@ -46,7 +46,8 @@ class KeptMembersTest : public AllocationTest {
  protected:
   static constexpr size_t kCount = 300;
 
-  KeptMembersTest() : sliced(inventory, sliced_options(), random), reconciler(options, inventory, sliced, alike) {
+  KeptMembersTest()
+      : sliced(inventory, sliced_options(), random), reconciler(parts(options, inventory, sliced, alike)) {
     inventory.apply_slice(test::local_slice("gpu.example.com", "n1", "gpu-", kCount));
     for (size_t i = 0; i < kCount; ++i) {
       api::Pod pod = make_pod(name(i), {"c" + name(i)});
@@ -65,7 +66,7 @@ class KeptMembersTest : public AllocationTest {
   static std::string name(size_t i) { return "m" + std::to_string(1000 + i); }
   // How many allocations the leader's reconcile writes.
   size_t allocations() { return allocations(reconciler); }
-  size_t allocations(const AllocationReconciler& by) {
+  size_t allocations(test::WholeController& by) {
     watched.looks = 0;
     const Outcome outcome = by.reconcile(watched, pod_key("default/" + name(0)));
     return static_cast<size_t>(std::count_if(outcome.effects.begin(), outcome.effects.end(), [](const Effect& effect) {
@@ -78,7 +79,7 @@ class KeptMembersTest : public AllocationTest {
   CountingView watched;
   AlikeNodes alike;
   allocator::Allocator sliced;
-  AllocationReconciler reconciler;
+  test::WholeController reconciler;
 };
 
 TEST_F(KeptMembersTest, TheNextSliceDoesNotLookAtTheMembersAgain) {
@@ -110,19 +111,19 @@ TEST_F(KeptMembersTest, AChangeOfASourceIsSeen) {
   EnqueueRequests out;
   api::DeviceClass gpu;
   gpu.metadata.name = "gpu";
-  const std::vector<std::function<void(AllocationReconciler&)>> changes{
+  const std::vector<std::function<void(test::WholeController&)>> changes{
       [&](auto& by) { by.on_claim(watched, &watched.claims.at(key), nullptr, out); },
       [&](auto& by) { by.on_claim(watched, nullptr, &watched.claims.at(key), out); },
       [&](auto& by) { by.on_streamed_claim(watched, &watched.claims.at(key), nullptr, out); },
       [&](auto& by) { by.on_pod(watched, &watched.pods.at("default/" + name(5)), nullptr, out); },
       [&](auto& by) { by.on_pod(watched, nullptr, &watched.pods.at("default/" + name(5)), out); },
       [&](auto& by) { by.on_class(watched, nullptr, &gpu, out); },
-      [&](auto& by) { by.others_run({}); },
+      [&](auto& by) { by.controllers_run({}); },
       [&](auto& by) { by.events_end(); },
       [&](auto&) { ++watched.rewound; },
   };
   for (size_t i = 0; i < changes.size(); ++i) {
-    AllocationReconciler by(options, inventory, sliced, alike);
+    test::WholeController by(parts(options, inventory, sliced, alike));
     EXPECT_EQ(allocations(by), 0u);
     changes[i](by);
     allocations(by);

@@ -138,8 +138,8 @@ TEST_F(ConditionTest, AnOutageIsShownAsWhatItIs) {
   api::Pod pod = put_waiting(1s, 1, false);
   pod.scheduler_name = "ours";
   view.put(pod);
-  const AllocationReconciler binds(options, inventory, allocator, nodes);
-  const auto shown = [&](const AllocationReconciler& by) {
+  test::WholeController binds(parts(options, inventory, allocator, nodes));
+  const auto shown = [&](test::WholeController& by) {
     const std::optional<Write> made = by.show_outage(view, pod_key("default/p"), "the webhook fails");
     return made ? nlohmann::json::parse(made->body)["status"]["conditions"][0] : nlohmann::json();
   };
@@ -151,7 +151,7 @@ TEST_F(ConditionTest, AnOutageIsShownAsWhatItIs) {
   view.put(pod);
   EXPECT_TRUE(shown(binds).is_null());
   options.mode = Mode::kGate;
-  const AllocationReconciler gates(options, inventory, allocator, nodes);
+  test::WholeController gates(parts(options, inventory, allocator, nodes));
   put_waiting(1s, 1, true);
   EXPECT_EQ(shown(gates)["type"], "dra-controller-manager/Allocated");
   EXPECT_EQ(shown(gates)["reason"], "RequestsFail");

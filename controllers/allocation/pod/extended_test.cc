@@ -165,7 +165,7 @@ TEST_F(Extended, WaitsForNodesAndForItsClass) {
   view.put(asking("example.com/gpu"));
   pass();
   EXPECT_EQ(last.park->causes, (std::vector<Cause>{"class/gpu", "nodes", "capacity"}));
-  const AllocationReconciler reconciler(options, inventory, allocator, nodes);
+  test::WholeController reconciler(parts(options, inventory, allocator, nodes));
   EnqueueRequests out;
   reconciler.on_class(view, &view.classes.at("gpu"), nullptr, out);
   EXPECT_EQ(out.causes, std::vector<Cause>{"class/gpu"}) << "a class that is gone provides nothing any more";

@@ -123,7 +123,7 @@ TEST_F(MissingClaimTest, TheConditionSaysItToo) {
 }
 
 TEST_F(MissingClaimTest, WhereThisManagerMakesThemItsOwnEventsSayWhy) {
-  const AllocationReconciler reconciler(options, inventory, allocator, nodes);
+  test::WholeController reconciler(parts(options, inventory, allocator, nodes));
   options.own_claims = true;
   put_pod("p-r0-x");
   until_said();

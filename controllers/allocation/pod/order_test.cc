@@ -12,7 +12,7 @@ namespace {
 
 class OrderTest : public AllocationTest {
  protected:
-  explicit OrderTest(Mode mode = Mode::kGate) : reconciler_(in(mode), inventory, allocator, nodes) {
+  explicit OrderTest(Mode mode = Mode::kGate) : reconciler_(parts(in(mode), inventory, allocator, nodes)) {
     quiet_claims = true;
   }
   const Options& in(Mode mode) {
@@ -55,7 +55,7 @@ class OrderTest : public AllocationTest {
     view.put(known);
   }
 
-  AllocationReconciler reconciler_;
+  test::WholeController reconciler_;
 };
 
 // One of four devices is held, and the group needs all of them.
@@ -439,7 +439,7 @@ TEST_F(Domains, ARequiredDomainThatIsNotDecidedIsNotIgnored) {
   allocator::Options little;
   little.max_step_budget = 1;
   allocator::Allocator hurried(inventory, little, random);
-  const AllocationReconciler reconciler(options, inventory, hurried, nodes);
+  test::WholeController reconciler(parts(options, inventory, hurried, nodes));
   put(make_claim("cp", 2));
   api::Pod pod = make_pod("p", {"cp"});
   pod.metadata.annotations = {{std::string(kTopologyRequiredAnnotation), "rack"}};
@@ -458,13 +458,9 @@ TEST_F(Domains, ARequiredDomainThatIsNotDecidedIsNotIgnored) {
 }
 
 TEST_F(Domains, WhoJoinsLaterGoesNearTheOthers) {
-  AllocationReconciler near(
-      [&] {
-        Options with = options;
-        with.topology_levels = {"rack"};
-        return with;
-      }(),
-      inventory, allocator, nodes);
+  Options with = options;
+  with.topology_levels = {"rack"};
+  test::WholeController near(parts(with, inventory, allocator, nodes));
   api::Pod running = member("a", "2", std::chrono::minutes(1));
   running.scheduling_gates.clear();
   running.node_name = "n3";

@@ -8,6 +8,7 @@
 #include "controllers/allocation/pod/report.h"
 #include "controllers/allocation/pod/withdraw.h"
 #include "pkg/protocol/pod_claims.h"
+#include "pkg/protocol/writes.h"
 
 namespace dra::allocation {
 

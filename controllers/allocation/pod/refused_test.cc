@@ -22,7 +22,7 @@ class Refused : public AllocationTest {
   // Whether the change enqueues the pod, and what the reconciler then does.
   std::string after(const api::Pod* before, const api::Pod& now) {
     view.put(now);
-    const AllocationReconciler reconciler(options, inventory, allocator, nodes);
+    test::WholeController reconciler(parts(options, inventory, allocator, nodes));
     reconcile::EnqueueRequests enqueued;
     reconciler.on_pod(view, before, &now, enqueued);
     return enqueued.keys.empty() ? "not checked" : pass();

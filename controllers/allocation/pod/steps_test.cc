@@ -8,6 +8,7 @@
 
 #include "controllers/allocation/allocation_fixture.h"
 #include "controllers/allocation/kept/kept_members.h"
+#include "controllers/allocation/state.h"
 #include "pkg/protocol/leaving.h"
 
 namespace dra::allocation::steps_test {

@@ -69,7 +69,7 @@ TEST_F(StrategyOfClass, ThePodsPreferenceComesFirst) {
 
 TEST_F(StrategyOfClass, TheEventSaysWhy) {
   annotate("best-fit");
-  const AllocationReconciler reconciler(options, inventory, allocator, nodes);
+  test::WholeController reconciler(parts(options, inventory, allocator, nodes));
   const auto run = [&] { last = reconciler.reconcile(view, reconcile::pod_key("default/p")); };
   run();
   ASSERT_EQ(node_chosen(), "n1");

@@ -82,7 +82,7 @@ TEST_F(TrueCauses, ABadPoolOfAnotherDriverIsNamedAndItsEndUnparksThePod) {
              "other.example.com/bad-n1 is " +
              std::string(invalid ? "invalid" : "incomplete")))
         << event().note;
-    const AllocationReconciler reconciler(options, inventory, allocator, nodes);
+    test::WholeController reconciler(parts(options, inventory, allocator, nodes));
     api::ResourceSlice gone = test::local_slice("other.example.com", "n1", "nic-", 2);
     EnqueueRequests enqueued;
     reconciler.on_slice(view, &gone, nullptr, enqueued);
@@ -133,7 +133,7 @@ TEST_F(TrueCauses, MembersThatFitNowhereAreToldWithTheirLeader) {
   pass("a");
   EXPECT_TRUE(last.enqueue.empty()) << "no news";
   // Its condition does not make the leader look at the whole group again; another change does.
-  const AllocationReconciler reconciler(options, inventory, allocator, nodes);
+  test::WholeController reconciler(parts(options, inventory, allocator, nodes));
   const api::Pod before = view.pods.at("default/b");
   api::Pod after = before;
   after.metadata.resource_version = "12";

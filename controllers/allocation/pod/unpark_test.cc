@@ -13,7 +13,7 @@ using Json = nlohmann::json;
 using Unparking = AllocationTest;
 
 TEST_F(Unparking, FreedDevicesUnparkThePodsThatCouldUseThem) {
-  const AllocationReconciler reconciler(options, inventory, allocator, nodes);
+  test::WholeController reconciler(parts(options, inventory, allocator, nodes));
   const api::ResourceClaim before = allocated("c", "n1", "gpu-0", false, {});
   api::ResourceClaim after = before;
   after.status = {};
@@ -29,7 +29,7 @@ TEST_F(Unparking, FreedDevicesUnparkThePodsThatCouldUseThem) {
 }
 
 TEST_F(Unparking, CapacityFreedOnANodeUnparksThePodsThatWaitForIt) {
-  const AllocationReconciler reconciler(options, inventory, allocator, nodes);
+  test::WholeController reconciler(parts(options, inventory, allocator, nodes));
   const auto unparks_when_gone = [&](const api::Pod& pod) {
     EnqueueRequests enqueued;
     reconciler.on_pod(view, &pod, nullptr, enqueued);
@@ -53,7 +53,7 @@ TEST_F(Unparking, CapacityFreedOnANodeUnparksThePodsThatWaitForIt) {
 
 // Affinity waits for pods that arrive, spreading for pods that arrive elsewhere.
 TEST_F(Unparking, APodThatIsBoundUnparksThePodsThatWaitForPods) {
-  const AllocationReconciler reconciler(options, inventory, allocator, nodes);
+  test::WholeController reconciler(parts(options, inventory, allocator, nodes));
   const auto unparks = [&](const api::Pod* before, const api::Pod* after) {
     EnqueueRequests enqueued;
     reconciler.on_pod(view, before, after, enqueued);
@@ -99,14 +99,14 @@ TEST_F(Unparking, APodThatNoNodeRefusesForItsLoadDoesNotWaitForCapacity) {
 }
 
 TEST_F(Unparking, CapacityThatAWithdrawalFreesUnparksThePodsThatWaitForIt) {
-  const AllocationReconciler reconciler(options, inventory, allocator, nodes);
+  test::WholeController reconciler(parts(options, inventory, allocator, nodes));
   EnqueueRequests out;
   reconciler.on_capacity_released(view, out);
   EXPECT_EQ(out.causes, std::vector<Cause>{"capacity"});
 }
 
 TEST_F(Unparking, ANodeUnparksWhenItsTaintsChangeAndNotWhenItsStatusDoes) {
-  const AllocationReconciler reconciler(options, inventory, allocator, nodes);
+  test::WholeController reconciler(parts(options, inventory, allocator, nodes));
   api::Node before;
   before.metadata.name = "n1";
   before.taints = {{"a", "b", "NoSchedule", ""}};
@@ -153,7 +153,7 @@ TEST_F(Unparking, TheOnlyDriverOfAClassIsReadFromItsSelectors) {
 }
 
 TEST_F(Unparking, ASliceUnparksThePodsThatCouldUseItsDriver) {
-  const AllocationReconciler reconciler(options, inventory, allocator, nodes);
+  test::WholeController reconciler(parts(options, inventory, allocator, nodes));
   api::ResourceSlice slice;
   slice.driver = "other.example.com";
   EnqueueRequests enqueued;
@@ -179,7 +179,7 @@ TEST_F(Unparking, ASliceUnparksThePodsThatCouldUseItsDriver) {
 }
 
 TEST_F(Unparking, TheStreamReachingOurWriteBringsThePodBack) {
-  const AllocationReconciler reconciler(options, inventory, allocator, nodes);
+  test::WholeController reconciler(parts(options, inventory, allocator, nodes));
   view.put(make_pod("p", {"c"}));
   const api::ResourceClaim claim = allocated("c", "n1", "gpu-0", true, {"p"});
   EnqueueRequests enqueued;

@@ -47,9 +47,9 @@ Runner::~Runner() {
   *alive_ = false;
 }
 
-void Runner::add(const reconcile::Reconciler& reconciler, queue::Observer* observer) {
+void Runner::add(reconcile::Parts parts, queue::Observer* observer) {
   auto controller = std::make_unique<ControllerQueue>();
-  controller->reconciler = &reconciler;
+  controller->parts = std::move(parts);
   const auto place = [this, parked = &controller->parked](std::string_view key) {
     Place of_key = place_of(key);
     of_key.rank = parked->rank_of(std::string(key));
@@ -57,10 +57,13 @@ void Runner::add(const reconcile::Reconciler& reconciler, queue::Observer* obser
   };
   const queue::Fairness fairness{place, kMaxRunsOfNamespace};
   controller->queue = std::make_unique<queue::WorkQueue>(reactor_.clock(), queue::BackOff{}, observer, fairness);
-  if (const reconcile::Pace pace = reconciler.pace(); pace.per_second > 0)
+  if (const reconcile::Pace& pace = controller->parts.pace; pace.per_second > 0)
     controller->pacer.emplace(reactor_.clock(), pace.per_second, std::max(1.0, pace.burst));
   controller->turns.emplace(reactor_.clock(), queue::Turns::Rates{});
   controllers_.push_back(std::move(controller));
+  std::set<std::string_view> names;
+  for (const auto& one : controllers_) names.insert(one->parts.name);
+  for (const auto& one : controllers_) one->parts.state->controllers_run(names);
 }
 
 void Runner::start() {
@@ -83,7 +86,7 @@ void Runner::stop() {
     controller->queue->clear();
     controller->parked.clear();
     controller->turns->clear();
-    controller->reconciler->events_end();
+    controller->parts.state->events_end();
   }
   for (const auto& retry : outages_.drain()) retry();
   pump_.rest();
@@ -95,7 +98,7 @@ void Runner::set_blocked(std::string_view controller, bool blocked) {
 }
 
 bool Runner::may_run(const ControllerQueue& controller) const {
-  return running_ && !blocked_.contains(controller.reconciler->name());
+  return running_ && !blocked_.contains(controller.parts.name);
 }
 
 bool Runner::idle() {
@@ -118,15 +121,27 @@ Place Runner::place_of(std::string_view key) const {
 
 // ---- changes -> keys
 
-template <typename Tell>
-void Runner::notify(Tell&& notify_reconciler) {
+void Runner::changed(const reconcile::Change& change) {
+  bool own_word = false;
+  if (const auto* pod = std::get_if<reconcile::Changed<api::Pod>>(&change)) {
+    own_word = is_own_word(pod->before, pod->after);
+    if (pod->before && !pod->after) end_parked(pod->before->metadata.key());
+  }
   if (!running_) return;
   for (const auto& controller : controllers_) {
     EnqueueRequests enqueued;
-    notify_reconciler(*controller->reconciler, enqueued);
+    controller->parts.events->changed(change, view_, *controller->parts.state, enqueued);
+    if (own_word) enqueued.keys.clear();
     take(*controller, enqueued);
   }
   schedule();
+}
+
+// The pod is gone: the next pod of its shape is tried in its place.
+void Runner::end_parked(const std::string& pod) {
+  const std::string key = reconcile::to_text(reconcile::pod_key(pod));
+  for (const auto& controller : controllers_)
+    for (const std::string& next : controller->parked.end(key)) controller->queue->add(next);
 }
 
 void Runner::take(ControllerQueue& controller, EnqueueRequests& enqueued, uint64_t since) {
@@ -147,48 +162,6 @@ void Runner::go_on(ControllerQueue& controller, reconcile::Walk walk) {
     if (more) go_on(controller, std::move(walk));
     schedule();
   });
-}
-
-void Runner::pod_changed(const api::Pod* before, const api::Pod* after) {
-  if (before && !after) {
-    const std::string key = reconcile::to_text(reconcile::pod_key(before->metadata.key()));
-    for (const auto& controller : controllers_)
-      for (const std::string& next : controller->parked.end(key)) controller->queue->add(next);
-  }
-  const bool own_word = is_own_word(before, after);
-  notify([&](const reconcile::Reconciler& r, EnqueueRequests& out) {
-    r.on_pod(view_, before, after, out);
-    if (own_word) out.keys.clear();
-  });
-}
-void Runner::claim_changed(const api::ResourceClaim* before, const api::ResourceClaim* after) {
-  notify([&](const reconcile::Reconciler& r, EnqueueRequests& out) { r.on_claim(view_, before, after, out); });
-}
-void Runner::streamed_claim_changed(const api::ResourceClaim* before, const api::ResourceClaim* after) {
-  notify([&](const reconcile::Reconciler& r, EnqueueRequests& out) { r.on_streamed_claim(view_, before, after, out); });
-}
-void Runner::template_changed(const api::ResourceClaimTemplate* before, const api::ResourceClaimTemplate* after) {
-  notify([&](const reconcile::Reconciler& r, EnqueueRequests& out) { r.on_claim_template(view_, before, after, out); });
-}
-void Runner::node_changed(const api::Node* before, const api::Node* after) {
-  notify([&](const reconcile::Reconciler& r, EnqueueRequests& out) { r.on_node(view_, before, after, out); });
-}
-void Runner::class_changed(const api::DeviceClass* before, const api::DeviceClass* after) {
-  notify([&](const reconcile::Reconciler& r, EnqueueRequests& out) { r.on_class(view_, before, after, out); });
-}
-void Runner::taint_rule_changed(const api::DeviceTaintRule* before, const api::DeviceTaintRule* after) {
-  notify([&](const reconcile::Reconciler& r, EnqueueRequests& out) { r.on_taint_rule(view_, before, after, out); });
-}
-void Runner::slice_changed(const api::ResourceSlice* before, const api::ResourceSlice* after) {
-  notify([&](const reconcile::Reconciler& r, EnqueueRequests& out) { r.on_slice(view_, before, after, out); });
-}
-
-void Runner::group_changed(std::string_view group) {
-  notify([&](const reconcile::Reconciler& r, EnqueueRequests& out) { r.on_group(view_, group, out); });
-}
-
-void Runner::volumes_changed(std::string_view claim) {
-  notify([&](const reconcile::Reconciler& r, EnqueueRequests& out) { r.on_volumes(view_, claim, out); });
 }
 
 // ---- keys -> reconciles
@@ -258,7 +231,7 @@ bool Runner::run_one(ControllerQueue& controller) {
   if (!key) return false;
   ++controller.runs_since_batch;
   controller.parked.begin(*key);
-  if (reconcile_observer_) reconcile_observer_(controller.reconciler->name(), *key);
+  if (reconcile_observer_) reconcile_observer_(controller.parts.name, *key);
   const MonoTime began = reactor_.clock().mono_now();
   begin_effects(controller, *key, {}, 0, false);
   if (controller.batch_runs) controller.batch_took += reactor_.clock().mono_now() - began;
@@ -318,7 +291,7 @@ void Runner::finish(uint64_t id) {
   } else {
     controller.queue->add_rate_limited(run->key);
   }
-  if (!run->failure) outages_.passed(work_item(run->controller->reconciler->name(), run->key));
+  if (!run->failure) outages_.passed(work_item(run->controller->parts.name, run->key));
   if (outcome.requeue_after && !failed && running_) controller.queue->add_after(run->key, *outcome.requeue_after);
   notify_lot(controller, run->key, outcome, outcome.park && !failed && running_);
   if (running_ && !failed)
@@ -337,7 +310,7 @@ void Runner::finish(uint64_t id) {
 }
 
 void Runner::wait_for_recovery(const Run& run) {
-  outages_.failed(work_item(run.controller->reconciler->name(), run.key), *run.failure,
+  outages_.failed(work_item(run.controller->parts.name, run.key), *run.failure,
                   [this, controller = run.controller, key = run.key] {
                     if (!running_) return;
                     controller->queue->add(key);
@@ -348,8 +321,8 @@ void Runner::wait_for_recovery(const Run& run) {
 std::vector<Runner::QueueFigures> Runner::figures() const {
   std::vector<QueueFigures> all;
   for (const auto& controller : controllers_)
-    all.push_back({std::string(controller->reconciler->name()), controller->queue->depth(),
-                   controller->queue->delayed(), controller->queue->processing(), controller->parked.size(),
+    all.push_back({std::string(controller->parts.name), controller->queue->depth(), controller->queue->delayed(),
+                   controller->queue->processing(), controller->parked.size(),
                    controller->pacer ? controller->pacer->waiting() : 0, controller->queue->unfinished_work(),
                    controller->queue->longest_running()});
   return all;

@@ -40,7 +40,7 @@
 #include "pkg/queue/work_queue.h"
 #include "pkg/reactor/reactor.h"
 #include "pkg/reconcile/parking.h"
-#include "pkg/reconcile/reconciler.h"
+#include "pkg/reconcile/parts.h"
 
 namespace dra::manager {
 
@@ -75,8 +75,9 @@ class Runner {
   // Called when a cause of failed requests begins and when it ends.
   void observe_outages(std::function<void(const OutageReport&)> observer) { outage_observer_ = std::move(observer); }
 
-  // The observer may be null. A reconciler added late sees later changes only.
-  void add(const reconcile::Reconciler& reconciler, queue::Observer* observer = nullptr);
+  // The runner owns the controller's state and hands it to every reconcile and event. The observer may be null. A
+  // controller added late sees later changes only.
+  void add(reconcile::Parts parts, queue::Observer* observer = nullptr);
 
   // Reconciles run from now on (leadership was won and the stores are synced). stop() begins no further write; writes
   // in flight end by themselves. A stopped runner ignores changes: after start() it must be notified of every object.
@@ -91,17 +92,9 @@ class Runner {
   bool idle();
   size_t reconciles_under_way() const { return runs_.size(); }
 
-  // Call after the stores, indexes and the inventory have the change.
-  void pod_changed(const api::Pod* before, const api::Pod* after);
-  void claim_changed(const api::ResourceClaim* before, const api::ResourceClaim* after);
-  void streamed_claim_changed(const api::ResourceClaim* before, const api::ResourceClaim* after);
-  void template_changed(const api::ResourceClaimTemplate* before, const api::ResourceClaimTemplate* after);
-  void node_changed(const api::Node* before, const api::Node* after);
-  void class_changed(const api::DeviceClass* before, const api::DeviceClass* after);
-  void taint_rule_changed(const api::DeviceTaintRule* before, const api::DeviceTaintRule* after);
-  void group_changed(std::string_view group);  // Reconciler::on_group()
-  void slice_changed(const api::ResourceSlice* before, const api::ResourceSlice* after);
-  void volumes_changed(std::string_view claim);  // Reconciler::on_volumes()
+  // Asks each controller which keys the change concerns, and enqueues them. Call after the stores, indexes and the
+  // inventory have the change.
+  void changed(const reconcile::Change& change);
 
   // For metrics and health.
   struct QueueFigures {
@@ -113,8 +106,8 @@ class Runner {
   const Outages& outages() const { return outages_; }
 
  private:
-  struct ControllerQueue {  // a reconciler and its queue
-    const reconcile::Reconciler* reconciler;
+  struct ControllerQueue {  // a controller and its queue
+    reconcile::Parts parts;
     std::unique_ptr<queue::WorkQueue> queue;
     reconcile::ParkingLot parked;
     std::optional<queue::Pacer> pacer;
@@ -127,8 +120,7 @@ class Runner {
   };
   struct Run;
 
-  template <typename Tell>
-  void notify(Tell&& notify_reconciler);
+  void end_parked(const std::string& pod);
   // Of the parked keys, unparks only those parked after `since` (the lot's time).
   void take(ControllerQueue& controller, reconcile::EnqueueRequests& enqueued, uint64_t since = 0);
   // The next portion of a walk, in a task of its own.

@@ -96,26 +96,72 @@ class Notes : public EventSink, public MetricSink, public Assumptions {
   std::set<std::string> held, settled, contested;
 };
 
-class Scripted : public Reconciler {
+// A controller whose reconciles the test scripts. Must outlive the runner that has its parts.
+class Scripted {
  public:
-  std::string_view name() const override { return "scripted"; }
-  Outcome reconcile(const View& view, const Key& key) const override {
-    passes.push_back(to_text(key));
-    return next ? next(view, key) : Outcome{};
+  virtual ~Scripted() = default;
+  virtual std::string_view name() const { return "scripted"; }
+  virtual Pace pace() const { return {}; }
+  virtual std::vector<Key> wait_with(const Key&) { return {}; }
+  virtual std::optional<Write> show_outage(const View&, const Key&, const std::string& /*sentence*/) {
+    return std::nullopt;
   }
-  void on_pod(const View&, const api::Pod*, const api::Pod* after, EnqueueRequests& out) const override {
-    if (after) out.add(pod_key(after->metadata.key()));
-    if (walk) out.walks.push_back(walk);
-  }
-  void on_write_given_up(const View&, const Write& write, EnqueueRequests& out) const override {
-    given_up.push_back(write.object.name);
-    out.unpark("devices");
-  }
-  void on_capacity_released(const View&, EnqueueRequests& out) const override { out.unpark("nodes"); }
+  Parts parts();
+
   std::function<Outcome(const View&, const Key&)> next;
   reconcile::Walk walk;  // that each change of a pod begins
-  mutable std::vector<std::string> passes, given_up;
+  std::vector<std::string> passes, given_up;
 };
+
+struct ScriptedState : State {
+  explicit ScriptedState(Scripted& made_by) : script(made_by) {}
+  Scripted& script;
+};
+
+inline Scripted& script_of(State& state) {
+  return static_cast<ScriptedState&>(state).script;
+}
+
+class ScriptedReconciler : public Reconciler {
+ public:
+  Outcome reconcile(const Key& key, const View& view, State& state) const override {
+    Scripted& script = script_of(state);
+    script.passes.push_back(to_text(key));
+    return script.next ? script.next(view, key) : Outcome{};
+  }
+};
+
+class ScriptedEvents : public EventHandler {
+ public:
+  void changed(const Change& change, const View&, State& state, EnqueueRequests& out) const override {
+    Scripted& script = script_of(state);
+    std::visit(Cases{[&](const Changed<api::Pod>& pod) {
+                       if (pod.after) out.add(pod_key(pod.after->metadata.key()));
+                       if (script.walk) out.walks.push_back(script.walk);
+                     },
+                     [&](const WriteGivenUp& given_up) {
+                       script.given_up.push_back(given_up.write.object.name);
+                       out.unpark("devices");
+                     },
+                     [&](const CapacityReleased&) { out.unpark("nodes"); }, [](const auto&) {}},
+               change);
+  }
+  std::vector<Key> wait_with(const Key& key, const View&, State& state) const override {
+    return script_of(state).wait_with(key);
+  }
+  std::optional<Write> show_outage(const Key& key, const View& view, State& state,
+                                   const std::string& sentence) const override {
+    return script_of(state).show_outage(view, key, sentence);
+  }
+};
+
+inline Parts Scripted::parts() {
+  return {.name = name(),
+          .reconciler = std::make_unique<ScriptedReconciler>(),
+          .events = std::make_unique<ScriptedEvents>(),
+          .state = std::make_unique<ScriptedState>(*this),
+          .pace = pace()};
+}
 
 class RunnerTest : public testing::Test {
  protected:
@@ -128,14 +174,14 @@ class RunnerTest : public testing::Test {
         view(stores, memory, clock, "resource.k8s.io/v1"),
         runner(reactor, view, memory, {server, notes, notes, notes}) {
     add_indexes(stores);
-    runner.add(scripted);
+    runner.add(scripted.parts());
     runner.start();
   }
   void poke(const std::string& name, const std::string& ns = "d") {
     api::Pod pod;
     pod.metadata.ns = ns;
     pod.metadata.name = name;
-    runner.pod_changed(nullptr, &pod);
+    runner.changed(Changed<api::Pod>{nullptr, &pod});
   }
   // The pod is in the store, and its key is enqueued.
   void put_and_poke(const std::string& name, int32_t priority) {

@@ -189,7 +189,7 @@ TEST_F(RunnerTest, PacedOutcomesWaitForTheirTurn) {
       outcome.add(write("evict", object.name));
     return outcome;
   };
-  runner.add(slow);
+  runner.add(slow.parts());
   for (int i = 0; i < kKeys; ++i) poke("p" + std::to_string(i));
   const auto evicted = [this] {
     return std::count_if(server.log.begin(), server.log.end(), [](const auto& line) { return line[0] == 'e'; });

@@ -26,8 +26,8 @@ std::vector<std::string> Runner::companions_of(const std::string& item) const {
   if (!running_ || !key) return items;
   const std::string controller = item.substr(0, item.find('/') + 1);
   for (const auto& one : controllers_)
-    if (controller == std::string(one->reconciler->name()) + "/")
-      for (const Key& with : one->reconciler->wait_with(view_, *key))
+    if (controller == std::string(one->parts.name) + "/")
+      for (const Key& with : one->parts.events->wait_with(*key, view_, *one->parts.state))
         items.push_back(controller + reconcile::to_text(with));
   return items;
 }
@@ -45,10 +45,10 @@ void Runner::say_outage(const std::string& item, const std::string& waits_for, c
                                "; it is tried again at least every 8 s";
   emit({reconcile::ref_of(*pod), true, "RequestsFail", "Write", sentence, failure.what});
   for (const auto& controller : controllers_)
-    if (std::optional<Write> write = controller->reconciler->show_outage(view_, *key, sentence)) {
+    if (std::optional<Write> write =
+            controller->parts.events->show_outage(*key, view_, *controller->parts.state, sentence)) {
       // The condition would fail for the same reason.
-      if (what_of(*write) != failure.what)
-        write_for_people(std::string(controller->reconciler->name()), std::move(*write));
+      if (what_of(*write) != failure.what) write_for_people(std::string(controller->parts.name), std::move(*write));
       return;
     }
 }

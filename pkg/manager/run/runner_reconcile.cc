@@ -138,19 +138,18 @@ void Runner::begin_effects(ControllerQueue& controller, const std::string& key,
   reconcile::Outcome outcome;
   const MonoTime began = reactor_.clock().mono_now();
   try {
-    outcome = controller.reconciler->reconcile(view_, *parsed);
+    outcome = controller.parts.reconciler->reconcile(*parsed, view_, *controller.parts.state);
     if (outcome.decided) log_decision(*parsed, *outcome.decided, reactor_.clock().mono_now() - began);
   } catch (const std::exception& bug) {
     // A bug inside a reconciler: this key backs off, the others continue.
-    log::error("A run failed by a bug",
-               {{"controller", controller.reconciler->name()}, {"key", key}, {"what", bug.what()}});
+    log::error("A run failed by a bug", {{"controller", controller.parts.name}, {"key", key}, {"what", bug.what()}});
     outcome = {};
     outcome.retry = bug.what();
   }
   view_.set_live_answers(nullptr);
   if (log::enabled(5))
     log::v(5, "Pass",
-           {{"controller", controller.reconciler->name()},
+           {{"controller", controller.parts.name},
             {"key", key},
             {"effects", outcome.effects.size()},
             {"parked", outcome.park.has_value()}});
@@ -263,7 +262,7 @@ void Runner::send(uint64_t id) {
   run->lock = lock;
   sinks_.assumptions.assume(write);  // again: another write of the object may have been first
   reconcile::build_body(write);
-  if (write_observer_) write_observer_(run->controller->reconciler->name(), write);
+  if (write_observer_) write_observer_(run->controller->parts.name, write);
   sinks_.api.perform(write, [this, alive = alive_, id](Result<uint64_t> answer) {
     if (!*alive) return;
     Run* answered_pass = find(id);
@@ -318,10 +317,7 @@ struct Runner::Settlement {
 void Runner::failed(Run& run, const Write& write, const Error& error) {
   const uint64_t id = run.id;
   log::v(is_refusal(error) ? 2 : 4, "Write failed",
-         {{"controller", run.controller->reconciler->name()},
-          {"key", run.key},
-          {"purpose", write.purpose},
-          {"err", error}});
+         {{"controller", run.controller->parts.name}, {"key", run.key}, {"purpose", write.purpose}, {"err", error}});
   if (is_refusal(error)) record_refusal(run.key, write, error);
   if (write.for_people && !is_lost_race(error) && !client::outcome_unknown(error)) {
     refused_for_people_.put(for_people_key(write), reactor_.clock().mono_now());
@@ -461,8 +457,9 @@ void Runner::written(const Run& run, const Write& write, uint64_t revision) {
   if (is_binding(write)) memory_.being_bound.put(write.object.uid, reactor_.clock().mono_now() + kUntilSeenBound);
   if (write.release_pod.empty()) return;
   EnqueueRequests enqueued;
-  run.controller->reconciler->on_capacity_released(view_, enqueued);
-  take(*run.controller, enqueued);
+  ControllerQueue& controller = *run.controller;
+  controller.parts.events->changed(reconcile::CapacityReleased{}, view_, *controller.parts.state, enqueued);
+  take(controller, enqueued);
   schedule();
 }
 
@@ -472,10 +469,11 @@ void Runner::give_up(const Run& run, const Write& write) {
   if (is_binding(write)) memory_.being_bound.erase(write.object.uid);
   if (!write.assume && !write.assume_pod) return;
   EnqueueRequests enqueued;
-  run.controller->reconciler->on_write_given_up(view_, write, enqueued);
+  ControllerQueue& controller = *run.controller;
+  controller.parts.events->changed(reconcile::WriteGivenUp{write}, view_, *controller.parts.state, enqueued);
   // This key backs off.
   std::erase_if(enqueued.keys, [&](const Key& key) { return reconcile::to_text(key) == run.key; });
-  take(*run.controller, enqueued, run.decided_at);
+  take(controller, enqueued, run.decided_at);
   schedule();
 }
 

@@ -5,7 +5,7 @@ namespace dra::manager::runner_test {
 
 TEST_F(RunnerTest, KeysThatComeDueWhileThereIsNoRoomForAPassWaitInSilence) {
   Scripted second;
-  runner.add(second);
+  runner.add(second.parts());
   second.next = [](const View&, const Key&) {
     Outcome outcome;
     outcome.requeue_in(1s);

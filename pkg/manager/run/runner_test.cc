@@ -380,6 +380,45 @@ TEST_F(RunnerTest, WhatWaitedAndIsOutdatedIsDecidedAnew) {
   EXPECT_TRUE(runner.idle());
 }
 
+struct HearingState : State {
+  explicit HearingState(std::vector<std::string>& heard_by) : heard(heard_by) {}
+  void events_end() override { heard.push_back("end"); }
+  void controllers_run(const std::set<std::string_view>& names) override {
+    std::string all;
+    for (const std::string_view name : names) all += " " + std::string(name);
+    heard.push_back("run" + all);
+  }
+  std::vector<std::string>& heard;
+};
+
+// Says in its state that it ran.
+class CountingReconciler : public Reconciler {
+ public:
+  Outcome reconcile(const Key&, const View&, State& state) const override {
+    static_cast<HearingState&>(state).heard.push_back("reconcile");
+    return {};
+  }
+};
+
+class AllPods : public EventHandler {
+ public:
+  void changed(const Change& change, const View&, State&, EnqueueRequests& out) const override {
+    if (const auto* pod = std::get_if<Changed<api::Pod>>(&change)) out.add(pod_key(pod->after->metadata.key()));
+  }
+};
+
+TEST_F(RunnerTest, AStateIsHandedInAndHearsWhoRunsAndWhenEventsEnd) {
+  std::vector<std::string> heard;
+  runner.add({.name = "hearing",
+              .reconciler = std::make_unique<CountingReconciler>(),
+              .events = std::make_unique<AllPods>(),
+              .state = std::make_unique<HearingState>(heard)});
+  poke("p");
+  reactor.run_until_idle();
+  runner.stop();
+  EXPECT_EQ(heard, (std::vector<std::string>{"run hearing scripted", "reconcile", "end"}));
+}
+
 TEST_F(RunnerTest, ABugInAReconcilerIsOneKeysTrouble) {
   scripted.next = [](const View&, const Key& key) -> Outcome {
     if (key.object == "d/bad") throw std::logic_error("bug");

@@ -17,17 +17,17 @@ Write condition_of(const api::Pod& pod) {
 // Shows an outage as the allocation controller does.
 class Talking : public Scripted {
  public:
-  std::vector<Key> wait_with(const View&, const Key& key) const override {
+  std::vector<Key> wait_with(const Key& key) override {
     const auto found = companions.find(key.object);
     return found == companions.end() ? std::vector<Key>() : found->second;
   }
   std::map<std::string, std::vector<Key>> companions;
   std::string_view name() const override { return "talking"; }
-  std::optional<Write> show_outage(const View& view, const Key& key, const std::string& sentence) const override {
+  std::optional<Write> show_outage(const View& view, const Key& key, const std::string& sentence) override {
     sentences.push_back(sentence);
     return condition_of(*view.pod(key.object));
   }
-  mutable std::vector<std::string> sentences;
+  std::vector<std::string> sentences;
 };
 
 }  // namespace
@@ -113,7 +113,7 @@ TEST_F(RunnerWordTest, APodThatIsNotToldYetIsParked) {
 
 class RunnerOutageWordTest : public RunnerWordTest {
  protected:
-  RunnerOutageWordTest() { runner.add(talking); }
+  RunnerOutageWordTest() { runner.add(talking.parts()); }
   // Every pod's claim is refused with this.
   void refuse(const Error& error, int count) {
     server.failures.emplace("mark", error);
@@ -167,7 +167,7 @@ TEST_F(RunnerOutageWordTest, ItsOwnConditionTriesNothing) {
       after.metadata.resource_version = "9";
       after.conditions.push_back({"PodScheduled", "False", "SchedulerError", "", "", 0});
       after.metadata.managed_fields.push_back({.manager = "dra-controller-manager-allocation"});
-      runner.pod_changed(&before, &after);
+      runner.changed(Changed<api::Pod>{&before, &after});
     }));
   });
   reactor.advance(4s);
@@ -178,7 +178,7 @@ TEST_F(RunnerOutageWordTest, ItsOwnConditionTriesNothing) {
   api::Pod after = before;
   after.metadata.labels["a"] = "b";
   const size_t now = scripted.passes.size();
-  runner.pod_changed(&before, &after);
+  runner.changed(Changed<api::Pod>{&before, &after});
   reactor.advance(1ms);
   EXPECT_EQ(scripted.passes.size(), now + 1);
 }

@@ -22,7 +22,7 @@ class DemandWatches {
  public:
   struct Hooks {
     std::function<void()> pods_may_go_on;                         // requeue all pods
-    std::function<void(std::string_view claim)> volumes_changed;  // Reconciler::on_volumes()
+    std::function<void(std::string_view claim)> volumes_changed;  // reconcile::VolumesChanged
     std::function<void(Facts)> known;                             // the facts became known for the first time
   };
   // All must outlive it.

@@ -23,7 +23,7 @@ namespace dra::manager {
 class GroupWatches : public GroupSource {
  public:
   struct Hooks {
-    std::function<void(std::string_view group)> changed;  // Reconciler::on_group()
+    std::function<void(std::string_view group)> changed;  // reconcile::GroupChanged
     std::function<void()> known;                          // the answer of known() changed: requeue all pods
     // Each PodGroup as it is now; null: it is gone.
     std::function<void(std::string_view group, const api::PodGroup* after)> seen;

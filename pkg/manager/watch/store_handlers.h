@@ -23,7 +23,7 @@ class StuckClaims;
 class UnknownObjects;
 struct Watches;
 
-// All must outlive the watches.
+// All must outlive the watches. One copy is shared by the handlers of all stores.
 struct StoreHandlers {
   const Clock& clock;
   inventory::Inventory& inventory;
@@ -41,6 +41,6 @@ struct StoreHandlers {
 };
 
 // Call once, before the watches start.
-void connect_stores(Watches& watches, const StoreHandlers& to);
+void connect_stores(Watches& watches, const StoreHandlers& handlers);
 
 }  // namespace dra::manager
