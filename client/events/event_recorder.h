@@ -109,7 +109,7 @@ class EventRecorder {
   std::pmr::unordered_map<uint64_t, Budget> budgets_{&pool_};  // by hash: two objects may share one
   std::pmr::map<uint64_t, uint64_t> budgets_by_use_{&pool_};   // the number of the last use -> key: the oldest first
   uint64_t budget_uses_ = 0;
-  FairLine queue_;  // of keys of series_
+  FairLine<> queue_;  // of keys of series_
   size_t in_flight_ = 0;
   Handle answered_call_;
   std::optional<MonoTime> refusal_recorded_;

@@ -82,7 +82,7 @@ class CurlTransport::Impl : public std::enable_shared_from_this<CurlTransport::I
   uint64_t next_id_ = 0;
   std::map<uint64_t, std::shared_ptr<Transfer>> transfers_;
   std::map<uint64_t, std::shared_ptr<Transfer>> open_streams_;  // the streamed ones among transfers_
-  FairLine waiting_;                                            // ids, by namespace
+  FairLine<> waiting_;                                          // ids, by namespace
   std::map<std::string, size_t> in_flight_of_;
   std::vector<CURL*> idle_;  // handles of finished requests
   struct Watch {

@@ -11,7 +11,7 @@
 
 namespace dra::fair_line_test {
 
-std::vector<std::string> drained(FairLine& line) {
+std::vector<std::string> drained(FairLine<>& line) {
   std::vector<std::string> keys;
   while (const auto taken = line.pop()) keys.push_back(taken->key);
   return keys;

@@ -13,7 +13,7 @@ KeyWorker::KeyWorker(Reactor& reactor, queue::BackOff backoff, std::function<boo
           reactor, [this] { return next(); }, [this] { begin(); }) {}
 
 void KeyWorker::add(std::string_view key) {
-  queue_.add(key);
+  queue_.add(std::string(key));
   look();
 }
 

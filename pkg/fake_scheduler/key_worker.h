@@ -28,7 +28,7 @@ class KeyWorker {
   queue::Pump::Next next();
   void begin();
 
-  queue::WorkQueue queue_;
+  queue::WorkQueue<> queue_;
   std::function<bool()> synced_;
   std::function<void(const std::string&)> work_;
   bool busy_ = false;

@@ -73,7 +73,7 @@ class TurnsTest : public testing::Test {
 
   ManualClock clock;
   MonoTime began = clock.mono_now();
-  Turns turns{clock, Turns::Rates{}};
+  Turns<> turns{clock, TurnRates{}};
   std::map<std::string, std::pair<std::string, int>> asked;
   std::map<std::string, Duration> went;
 };
@@ -147,7 +147,7 @@ TEST_F(TurnsTest, NeverMoreThanTheRates) {
     SCOPED_TRACE(seed);
     SeededRandom random(seed);
     ManualClock other;
-    Turns own(other, Turns::Rates{});
+    Turns own(other, TurnRates{});
     std::map<std::string, std::string> ns_of;
     std::vector<std::pair<MonoTime, std::string>> times;
     int made = 0;

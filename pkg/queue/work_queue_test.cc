@@ -12,6 +12,23 @@ namespace dra::queue::work_queue_test {
 
 using namespace std::chrono_literals;
 
+struct Coordinates {
+  int x = 0, y = 0;
+  bool operator==(const Coordinates&) const = default;
+  auto operator<=>(const Coordinates&) const = default;
+};
+
+}  // namespace dra::queue::work_queue_test
+
+template <>
+struct std::hash<dra::queue::work_queue_test::Coordinates> {
+  size_t operator()(const dra::queue::work_queue_test::Coordinates& at) const {
+    return static_cast<size_t>(at.x * 31 + at.y);
+  }
+};
+
+namespace dra::queue::work_queue_test {
+
 TEST(WorkQueue, CollapsesAddsAndKeepsOrder) {
   ManualClock clock;
   WorkQueue queue(clock);
@@ -123,6 +140,20 @@ TEST(WorkQueue, DoneForAKeyThatIsNotProcessedIsABug) {
   ManualClock clock;
   WorkQueue queue(clock);
   EXPECT_THROW(queue.done("a"), CheckFailed);
+}
+
+TEST(WorkQueue, HoldsKeysThatAreNoTexts) {
+  ManualClock clock;
+  WorkQueue<Coordinates> queue(clock, {}, nullptr, {[](const Coordinates& at) { return Place{"", at.y}; }});
+  queue.add({1, 1});
+  queue.add({1, 2});
+  queue.add({1, 1});
+  queue.add_after({3, 0}, 1s);
+  EXPECT_EQ(queue.get(), (Coordinates{1, 2}));
+  EXPECT_EQ(queue.get(), (Coordinates{1, 1}));
+  EXPECT_EQ(queue.get(), std::nullopt);
+  clock.advance(1s);
+  EXPECT_EQ(queue.get(), (Coordinates{3, 0}));
 }
 
 class CountingObserver : public Observer {
@@ -262,7 +293,7 @@ class Interleaving {
 
   SeededRandom random_;
   ManualClock clock_;
-  WorkQueue queue_;
+  WorkQueue<> queue_;
   std::vector<ModelKey> keys_;
 };
 

@@ -31,6 +31,11 @@ std::string_view kind_name(Kind kind) {
   return "";
 }
 
+std::string_view namespace_of(const Key& key) {
+  const size_t slash = key.object.find('/');
+  return slash == std::string::npos ? std::string_view() : std::string_view(key.object).substr(0, slash);
+}
+
 std::string to_text(const Key& key) {
   for (const KindNames& names : kKindNames)
     if (names.kind == key.kind) return std::string(names.prefix) + ":" + key.object;

@@ -1,6 +1,8 @@
 // Names of things: kinds, references to objects, and the keys that queues hold.
 #pragma once
 
+#include <cstddef>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -35,13 +37,23 @@ struct Ref {
   bool operator==(const Ref&) const = default;
 };
 
-// What a queue holds: a kind and the store key of an object, written "pod:default/a".
+// What a queue holds: a kind and the store key of an object. It stays a value from the event to the reconcile; logs and
+// tests write it "pod:default/a".
 struct Key {
   Kind kind = Kind::kPod;
   std::string object;
   bool operator==(const Key&) const = default;
   auto operator<=>(const Key&) const = default;
 };
+
+struct KeyHash {
+  size_t operator()(const Key& key) const { return of(key.kind, key.object); }
+  static size_t of(Kind kind, std::string_view object) {
+    return std::hash<std::string_view>{}(object) ^ (static_cast<size_t>(kind) << 1);
+  }
+};
+// "default" for default/a; empty for objects without a namespace.
+std::string_view namespace_of(const Key& key);
 
 std::string to_text(const Key& key);
 // Nothing if the text is not a key.

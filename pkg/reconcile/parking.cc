@@ -4,20 +4,13 @@
 
 namespace dra::reconcile {
 
-namespace {
-
-// "default" for "pod:default/a".
-std::string namespace_of(const std::string& key) {
-  const size_t colon = key.find(':'), slash = key.find('/');
-  const size_t begin = colon == std::string::npos ? 0 : colon + 1;
-  return slash == std::string::npos || slash < begin ? "" : key.substr(begin, slash - begin);
-}
-
-}  // namespace
-
 // Shapes belong to a namespace, so that trials in one namespace do not affect turns in another.
-std::string ParkingLot::shape_id(const std::string& key, const Park& park) {
-  return park.shape.empty() ? "key " + key : "shape " + namespace_of(key) + " " + park.shape;
+std::string ParkingLot::shape_id(const Key& key, const Park& park) {
+  if (park.shape.empty()) return "key " + to_text(key);
+  std::string id = "shape ";
+  id += namespace_of(key);
+  id += ' ';
+  return id += park.shape;
 }
 
 void ParkingLot::enter_lines(Shape& shape) {
@@ -44,13 +37,13 @@ void ParkingLot::update(Shape& shape, const std::function<void(Shape&)>& change)
   leave_lines(shape);
   change(shape);
   enter_lines(shape);
-  if (shape.members.empty() && shape.on_trial.empty()) shapes_.erase(*shape.id);
+  if (shape.members.empty() && !shape.on_trial) shapes_.erase(*shape.id);
 }
 
-std::vector<std::string> ParkingLot::park(const std::string& key, const Park& park) {
+std::vector<Key> ParkingLot::park(const Key& key, const Park& park) {
   begin(key);
   const std::string id = shape_id(key, park);
-  std::vector<std::string> instead;
+  std::vector<Key> instead;
   if (const auto trial = trials_.find(key); trial != trials_.end() && trial->second.shape != id)
     instead = end(key);
   else
@@ -82,7 +75,7 @@ std::vector<std::string> ParkingLot::park(const std::string& key, const Park& pa
   return instead;
 }
 
-void ParkingLot::begin(const std::string& key) {
+void ParkingLot::begin(const Key& key) {
   const auto known = parked_.find(key);
   if (known == parked_.end()) return;
   update(*known->second.shape, [&](Shape& shape) {
@@ -95,7 +88,7 @@ void ParkingLot::begin(const std::string& key) {
   parked_.erase(known);
 }
 
-std::vector<std::string> ParkingLot::end(const std::string& key) {
+std::vector<Key> ParkingLot::end(const Key& key) {
   begin(key);
   const auto trial = trials_.find(key);
   if (trial == trials_.end()) return {};
@@ -105,21 +98,21 @@ std::vector<std::string> ParkingLot::end(const std::string& key) {
   if (of_trial == shapes_.end()) return {};
   bool more = false;
   update(of_trial->second, [&](Shape& shape) {
-    if (shape.on_trial == key) shape.on_trial.clear();
-    more = shape.on_trial.empty() && !shape.members.empty();
+    if (shape.on_trial == key) shape.on_trial.reset();
+    more = !shape.on_trial && !shape.members.empty();
   });
   if (!more) return {};
   return {hand_out(of_trial->second, round)};
 }
 
-void ParkingLot::fail(const std::string& key) {
+void ParkingLot::fail(const Key& key) {
   const auto trial = trials_.find(key);
   if (trial == trials_.end()) return;
   const auto of_trial = shapes_.find(trial->second.shape);
   if (of_trial == shapes_.end()) return;
   update(of_trial->second, [&](Shape& shape) {
     if (shape.on_trial != key) return;
-    shape.on_trial.clear();
+    shape.on_trial.reset();
     shape.tried_at = ++time_;
   });
 }
@@ -141,7 +134,7 @@ uint64_t ParkingLot::current_round() {
   return round_;
 }
 
-std::optional<Rank> ParkingLot::rank_of(const std::string& key) const {
+std::optional<Rank> ParkingLot::rank_of(const Key& key) const {
   const auto trial = trials_.find(key);
   if (trial == trials_.end()) return std::nullopt;
   const auto shape = shapes_.find(trial->second.shape);
@@ -149,9 +142,9 @@ std::optional<Rank> ParkingLot::rank_of(const std::string& key) const {
   return trial->second.rank;
 }
 
-std::string ParkingLot::hand_out(Shape& shape, uint64_t round) {
+Key ParkingLot::hand_out(Shape& shape, uint64_t round) {
   const auto& [key_of_first, first] = **shape.members.begin();
-  const std::string key = key_of_first;
+  const Key key = key_of_first;
   shape.on_trial = key;
   trials_[key] = {*shape.id, {round, first.since}};
   begin(key);
@@ -162,7 +155,7 @@ std::vector<ParkingLot::Shape*> ParkingLot::candidates(const Line& line, Sweep s
                                                        size_t limit) const {
   std::vector<Shape*> found;
   const auto consider = [&](Shape* shape) {
-    if (shape->on_trial.empty() && sweep.covers(shape->tried_at)) found.push_back(shape);
+    if (!shape->on_trial && sweep.covers(shape->tried_at)) found.push_back(shape);
     return found.size() < limit;
   };
   if (by_order) {
@@ -177,7 +170,7 @@ std::vector<ParkingLot::Shape*> ParkingLot::candidates(const Line& line, Sweep s
 }
 
 // `more`: a limit kept some shapes from being taken.
-std::vector<std::string> ParkingLot::take(const Cause& cause, Sweep sweep, bool by_order, size_t limit, bool& more) {
+std::vector<Key> ParkingLot::take(const Cause& cause, Sweep sweep, bool by_order, size_t limit, bool& more) {
   more = false;
   const auto waiting = by_cause_.find(cause);
   if (waiting == by_cause_.end()) return {};
@@ -199,7 +192,7 @@ std::vector<std::string> ParkingLot::take(const Cause& cause, Sweep sweep, bool 
       else
         more = true;
     }
-  std::vector<std::string> keys;
+  std::vector<Key> keys;
   if (taken.empty()) return keys;
   const uint64_t round = current_round();
   begun_in_round_ += taken.size();
@@ -207,10 +200,10 @@ std::vector<std::string> ParkingLot::take(const Cause& cause, Sweep sweep, bool 
   return keys;
 }
 
-std::vector<std::string> ParkingLot::wake(const Cause& cause, uint64_t since) {
+std::vector<Key> ParkingLot::wake(const Cause& cause, uint64_t since) {
   const Sweep sweep{since, ++time_};
   bool more = false;
-  std::vector<std::string> keys = take(cause, sweep, since == 0, kBatch, more);
+  std::vector<Key> keys = take(cause, sweep, since == 0, kBatch, more);
   if (more) {
     Sweep& left = sweeps_.try_emplace(cause, sweep).first->second;
     left = {std::min(left.since, sweep.since), std::max(left.until, sweep.until)};
@@ -218,15 +211,15 @@ std::vector<std::string> ParkingLot::wake(const Cause& cause, uint64_t since) {
   return keys;
 }
 
-std::vector<std::string> ParkingLot::next_batch() {
-  std::vector<std::string> keys;
+std::vector<Key> ParkingLot::next_batch() {
+  std::vector<Key> keys;
   // Causes take turns: one with many waiting keys does not block the others.
   for (size_t left = sweeps_.size(); left > 0 && keys.size() < kBatch; --left) {
     auto sweep = sweeps_.upper_bound(last_swept_);
     if (sweep == sweeps_.end()) sweep = sweeps_.begin();
     last_swept_ = sweep->first;
     bool more = false;
-    for (std::string& key : take(sweep->first, sweep->second, false, kBatch - keys.size(), more))
+    for (Key& key : take(sweep->first, sweep->second, false, kBatch - keys.size(), more))
       keys.push_back(std::move(key));
     if (!more) sweeps_.erase(sweep);
   }

@@ -29,6 +29,7 @@
 
 #include "pkg/base/fair_line.h"
 #include "pkg/reconcile/effect.h"
+#include "pkg/reconcile/key.h"
 
 namespace dra::reconcile {
 
@@ -39,29 +40,29 @@ class ParkingLot {
 
   // From now on the key waits for these causes (in place of earlier ones): it fits nothing. If it was handed out here
   // for a shape that it no longer has, returns the key to run in its place; mostly nothing.
-  std::vector<std::string> park(const std::string& key, const Park& park);
+  std::vector<Key> park(const Key& key, const Park& park);
   // The key is being run, whatever caused it: it is no longer parked.
-  void begin(const std::string& key);
+  void begin(const Key& key);
   // Its run ended without parking it, or its object is gone. If it was handed out here, returns the next key of its
   // shape to run; else nothing.
-  std::vector<std::string> end(const std::string& key);
+  std::vector<Key> end(const Key& key);
   // Its run ended undecided. Every key of its shape would cost as much, so the next one waits for a change, or until
   // this key ends after all.
-  void fail(const std::string& key);
+  void fail(const Key& key);
   // Forgets everything.
   void clear();
 
   // Something about the cause changed. Returns the keys to run now; more come from next_batch(). `since`: only keys
   // whose shape was tried after that time.
-  std::vector<std::string> wake(const Cause& cause, uint64_t since = 0);
+  std::vector<Key> wake(const Cause& cause, uint64_t since = 0);
   // The lot's time: a counter.
   uint64_t time() const { return time_; }
   // More keys of changes whose first keys were already handed out. Call it when those have been run, and now and then
   // before that. Empty if nothing is left.
-  std::vector<std::string> next_batch();
+  std::vector<Key> next_batch();
   bool has_leftovers() const { return !sweeps_.empty(); }
   // The rank of a key that was handed out and has not parked, ended or failed since; nothing for other keys.
-  std::optional<Rank> rank_of(const std::string& key) const;
+  std::optional<Rank> rank_of(const Key& key) const;
 
   size_t size() const { return parked_.size(); }
   size_t shapes() const { return shapes_.size(); }
@@ -79,7 +80,7 @@ class ParkingLot {
     std::string since;
     Shape* shape = nullptr;
   };
-  using Parked = std::unordered_map<std::string, Entry>;
+  using Parked = std::unordered_map<Key, Entry, KeyHash>;
   using Member = const Parked::value_type*;
   struct GoesFirst {  // higher priority, then older, then by key
     bool operator()(Member a, Member b) const {
@@ -95,7 +96,7 @@ class ParkingLot {
     std::set<Member, GoesFirst> members;
     std::vector<std::pair<OfCause*, size_t>> causes;  // sorted; how many members wait for each
     uint64_t tried_at = 0;                            // the last time that one of them did not fit
-    std::string on_trial;                             // handed out and not ended yet
+    std::optional<Key> on_trial;                      // handed out and not ended yet
   };
   // One namespace's shapes that wait for one cause. While a shape is in lines, its first member must not change.
   struct Line {
@@ -114,7 +115,7 @@ class ParkingLot {
     bool covers(uint64_t tried_at) const { return tried_at > since && tried_at < until; }
   };
 
-  static std::string shape_id(const std::string& key, const Park& park);
+  static std::string shape_id(const Key& key, const Park& park);
   // The place in the shape's causes where this one is or belongs.
   static auto place_of(Shape& shape, const OfCause* cause) {
     return std::lower_bound(shape.causes.begin(), shape.causes.end(), cause,
@@ -125,12 +126,12 @@ class ParkingLot {
   void enter_lines(Shape& shape);
   void leave_lines(Shape& shape);
   // Unparks the shape's first member and puts it on trial.
-  std::string hand_out(Shape& shape, uint64_t round);
+  Key hand_out(Shape& shape, uint64_t round);
   // The round of keys that are handed out now for the first time.
   uint64_t current_round();
   // The namespace's shapes that the sweep covers, in the order in which to try them; at most `limit`.
   std::vector<Shape*> candidates(const Line& line, Sweep sweep, bool by_order, size_t limit) const;
-  std::vector<std::string> take(const Cause& cause, Sweep sweep, bool by_order, size_t limit, bool& more);
+  std::vector<Key> take(const Cause& cause, Sweep sweep, bool by_order, size_t limit, bool& more);
 
   uint64_t time_ = 0;
   Parked parked_;
@@ -141,7 +142,7 @@ class ParkingLot {
   };
   // Keys that were handed out and have not parked or ended since. A key that failed is no longer on trial, but when it
   // ends, the next one of its shape follows.
-  std::unordered_map<std::string, Trial> trials_;
+  std::unordered_map<Key, Trial, KeyHash> trials_;
   uint64_t round_ = 0;
   size_t begun_in_round_ = 0;          // first keys handed out
   std::map<Cause, Waiting> by_cause_;  // causes of parked keys

@@ -11,6 +11,37 @@ namespace dra::reconcile::parking_test {
 
 using Keys = std::vector<std::string>;
 
+// The lot with keys as texts: "pod:d/a", or anything without a colon for a pod of that name without a namespace.
+class ParkingLot {
+ public:
+  static constexpr size_t kBatch = reconcile::ParkingLot::kBatch;
+  static constexpr size_t kBatchOfNamespace = reconcile::ParkingLot::kBatchOfNamespace;
+
+  Keys park(const std::string& key, const Park& park) { return texts(lot_.park(value(key), park)); }
+  void begin(const std::string& key) { lot_.begin(value(key)); }
+  Keys end(const std::string& key) { return texts(lot_.end(value(key))); }
+  void fail(const std::string& key) { lot_.fail(value(key)); }
+  void clear() { lot_.clear(); }
+  Keys wake(const Cause& cause, uint64_t since = 0) { return texts(lot_.wake(cause, since)); }
+  Keys next_batch() { return texts(lot_.next_batch()); }
+  uint64_t time() const { return lot_.time(); }
+  bool has_leftovers() const { return lot_.has_leftovers(); }
+  std::optional<Rank> rank_of(const std::string& key) const { return lot_.rank_of(value(key)); }
+  size_t size() const { return lot_.size(); }
+  size_t shapes() const { return lot_.shapes(); }
+  size_t waiting_for(const Cause& cause) const { return lot_.waiting_for(cause); }
+
+ private:
+  static Key value(const std::string& text) { return parse_key(text).value_or(pod_key(text)); }
+  static Keys texts(const std::vector<Key>& keys) {
+    Keys texts;
+    for (const Key& key : keys) texts.push_back(key.object.find('/') == std::string::npos ? key.object : to_text(key));
+    return texts;
+  }
+
+  reconcile::ParkingLot lot_;
+};
+
 Park park_for(std::vector<Cause> causes, int32_t priority = 0, std::string since = "", std::string shape = "") {
   return {std::move(causes), priority, std::move(since), std::move(shape)};
 }

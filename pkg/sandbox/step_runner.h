@@ -56,7 +56,7 @@ class StepRunner {
   client::Transport& transport_;
   const size_t max_passes_;
   Hooks hooks_;
-  queue::WorkQueue queue_;
+  queue::WorkQueue<> queue_;
   SimulationStats stats_;
   bool running_ = false;
   std::map<std::string, std::shared_ptr<Pass>> passes_;

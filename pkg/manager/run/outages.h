@@ -74,8 +74,9 @@ class Outages {
 
   // The item failed. `retry` runs once, when the item's turn comes (or in drain()); never inside the call.
   void failed(const std::string& item, const Failure& failure, std::function<void()> retry);
-  // The item ended a try, or anything else, without a failure.
+  // The item ended a try, or anything else, without a failure. Needs no call while nothing waits or is tried.
   void passed(const std::string& item);
+  bool any_waits() const { return !cause_of_.empty(); }
   // Called for each item that waits for long, with the item whose try it waits for (mostly itself), the last failure in
   // its namespace and how long the outage has lasted.
   using Notify = std::function<void(const std::string& item, const std::string& waits_for, const Failure& failure,

@@ -21,8 +21,8 @@ constexpr size_t kReconcilesPerTask = 32;
 constexpr Duration kTaskTime = std::chrono::milliseconds(4);
 
 // Names a key of a queue among everything that waits for the server.
-std::string work_item(std::string_view controller, const std::string& key) {
-  return std::string(controller) + "/" + key;
+std::string work_item(std::string_view controller, const Key& key) {
+  return std::string(controller) + "/" + to_text(key);
 }
 
 }  // namespace
@@ -50,16 +50,16 @@ Runner::~Runner() {
 void Runner::add(reconcile::Parts parts, queue::Observer* observer) {
   auto controller = std::make_unique<ControllerQueue>();
   controller->parts = std::move(parts);
-  const auto place = [this, parked = &controller->parked](std::string_view key) {
+  const auto place = [this, parked = &controller->parked](const Key& key) {
     Place of_key = place_of(key);
-    of_key.rank = parked->rank_of(std::string(key));
+    of_key.rank = parked->rank_of(key);
     return of_key;
   };
-  const queue::Fairness fairness{place, kMaxRunsOfNamespace};
-  controller->queue = std::make_unique<queue::WorkQueue>(reactor_.clock(), queue::BackOff{}, observer, fairness);
+  const queue::Fairness<Key> fairness{place, kMaxRunsOfNamespace};
+  controller->queue = std::make_unique<queue::WorkQueue<Key>>(reactor_.clock(), queue::BackOff{}, observer, fairness);
   if (const reconcile::Pace& pace = controller->parts.pace; pace.per_second > 0)
     controller->pacer.emplace(reactor_.clock(), pace.per_second, std::max(1.0, pace.burst));
-  controller->turns.emplace(reactor_.clock(), queue::Turns::Rates{});
+  controller->turns.emplace(reactor_.clock(), queue::TurnRates{});
   controllers_.push_back(std::move(controller));
   std::set<std::string_view> names;
   for (const auto& one : controllers_) names.insert(one->parts.name);
@@ -108,14 +108,11 @@ bool Runner::idle() {
   });
 }
 
-// "pod:namespace/name" -> the namespace and, for pods, their priority within it.
-Place Runner::place_of(std::string_view key) const {
-  const std::optional<Key> parsed = reconcile::parse_key(key);
-  if (!parsed) return {};
-  const size_t slash = parsed->object.find('/');
-  Place place{slash == std::string::npos ? "" : parsed->object.substr(0, slash), 0};
-  if (parsed->kind != reconcile::Kind::kPod) return place;
-  if (const api::Pod* pod = view_.pod(parsed->object)) place.priority = pod->priority;
+// The namespace and, for pods, their priority within it.
+Place Runner::place_of(const Key& key) const {
+  Place place{std::string(namespace_of(key)), 0};
+  if (key.kind != reconcile::Kind::kPod) return place;
+  if (const api::Pod* pod = view_.pod(key.object)) place.priority = pod->priority;
   return place;
 }
 
@@ -125,7 +122,7 @@ void Runner::changed(const reconcile::Change& change) {
   bool own_word = false;
   if (const auto* pod = std::get_if<reconcile::Changed<api::Pod>>(&change)) {
     own_word = is_own_word(pod->before, pod->after);
-    if (pod->before && !pod->after) end_parked(pod->before->metadata.key());
+    if (pod->before && !pod->after) end_parked(reconcile::pod_key(pod->before->metadata.key()));
   }
   if (!running_) return;
   for (const auto& controller : controllers_) {
@@ -138,17 +135,16 @@ void Runner::changed(const reconcile::Change& change) {
 }
 
 // The pod is gone: the next pod of its shape is tried in its place.
-void Runner::end_parked(const std::string& pod) {
-  const std::string key = reconcile::to_text(reconcile::pod_key(pod));
+void Runner::end_parked(const Key& key) {
   for (const auto& controller : controllers_)
-    for (const std::string& next : controller->parked.end(key)) controller->queue->add(next);
+    for (const Key& next : controller->parked.end(key)) controller->queue->add(next);
 }
 
 void Runner::take(ControllerQueue& controller, EnqueueRequests& enqueued, uint64_t since) {
-  for (const Key& key : enqueued.keys) controller.queue->add(reconcile::to_text(key));
-  for (const auto& [key, delay] : enqueued.delayed) controller.queue->add_after(reconcile::to_text(key), delay);
+  for (const Key& key : enqueued.keys) controller.queue->add(key);
+  for (const auto& [key, delay] : enqueued.delayed) controller.queue->add_after(key, delay);
   for (const reconcile::Cause& cause : enqueued.causes)
-    for (const std::string& key : controller.parked.wake(cause, since)) controller.queue->add(key);
+    for (const Key& key : controller.parked.wake(cause, since)) controller.queue->add(key);
   for (reconcile::Walk& walk : enqueued.walks) go_on(controller, std::move(walk));
 }
 
@@ -206,8 +202,8 @@ void Runner::resume_paused() {
   }
   for (const auto& controller : controllers_) {
     if (controller->pacer)
-      for (const std::string& key : controller->pacer->let_in()) controller->queue->add(key);
-    for (const std::string& key : controller->turns->let_in()) controller->queue->add(key);
+      for (const Key& key : controller->pacer->let_in()) controller->queue->add(key);
+    for (const Key& key : controller->turns->let_in()) controller->queue->add(key);
   }
 }
 
@@ -227,11 +223,11 @@ void Runner::run_some() {
 bool Runner::run_one(ControllerQueue& controller) {
   if (!may_run(controller)) return false;
   if (controller.parked.has_leftovers()) hand_out_leftovers(controller);
-  std::optional<std::string> key = controller.queue->get();
+  const std::optional<Key> key = controller.queue->get();
   if (!key) return false;
   ++controller.runs_since_batch;
   controller.parked.begin(*key);
-  if (reconcile_observer_) reconcile_observer_(controller.parts.name, *key);
+  if (reconcile_observer_) reconcile_observer_(controller.parts.name, to_text(*key));
   const MonoTime began = reactor_.clock().mono_now();
   begin_effects(controller, *key, {}, 0, false);
   if (controller.batch_runs) controller.batch_took += reactor_.clock().mono_now() - began;
@@ -247,16 +243,15 @@ void Runner::hand_out_leftovers(ControllerQueue& controller) {
     controller.batch_runs = false;
   }
   if (controller.batch_runs || now < controller.next_batch_at) return;
-  for (const std::string& key : controller.parked.next_batch()) controller.queue->add(key);
+  for (const Key& key : controller.parked.next_batch()) controller.queue->add(key);
   controller.batch_runs = true;
   controller.batch_took = Duration::zero();
   controller.runs_since_batch = 0;
 }
 
-void Runner::notify_lot(ControllerQueue& controller, const std::string& key, const reconcile::Outcome& outcome,
-                        bool parks) {
+void Runner::notify_lot(ControllerQueue& controller, const Key& key, const reconcile::Outcome& outcome, bool parks) {
   if (outcome.goes_on) return;  // not over: it stays on trial
-  std::vector<std::string> next;
+  std::vector<Key> next;
   if (parks)
     next = controller.parked.park(key, *outcome.park);
   else if (!outcome.retry.empty())
@@ -264,7 +259,7 @@ void Runner::notify_lot(ControllerQueue& controller, const std::string& key, con
   else
     next = controller.parked.end(key);
   if (!running_) return;
-  for (const std::string& other : next) controller.queue->add(other);
+  for (const Key& other : next) controller.queue->add(other);
 }
 
 void Runner::finish(uint64_t id) {
@@ -291,14 +286,14 @@ void Runner::finish(uint64_t id) {
   } else {
     controller.queue->add_rate_limited(run->key);
   }
-  if (!run->failure) outages_.passed(work_item(run->controller->parts.name, run->key));
+  if (!run->failure && outages_.any_waits()) outages_.passed(work_item(run->controller->parts.name, run->key));
   if (outcome.requeue_after && !failed && running_) controller.queue->add_after(run->key, *outcome.requeue_after);
   notify_lot(controller, run->key, outcome, outcome.park && !failed && running_);
   if (running_ && !failed)
-    for (const Key& next : outcome.enqueue) controller.queue->add(reconcile::to_text(next));
+    for (const Key& next : outcome.enqueue) controller.queue->add(next);
   if (running_)
     for (const reconcile::Cause& cause : outcome.unparks)
-      for (const std::string& key : controller.parked.wake(cause)) controller.queue->add(key);
+      for (const Key& key : controller.parked.wake(cause)) controller.queue->add(key);
   if (outcome.min_interval && !failed && running_) {
     // The key stays taken: a change meanwhile makes it run afterwards.
     controller.queue->pause(run->key);

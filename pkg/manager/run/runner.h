@@ -32,6 +32,7 @@
 
 #include "pkg/manager/run/memory.h"
 #include "pkg/manager/run/outages.h"
+#include "pkg/manager/run/queue_keys.h"
 #include "pkg/manager/run/sinks.h"
 #include "pkg/manager/run/store_view.h"
 #include "pkg/queue/pacer.h"
@@ -108,10 +109,10 @@ class Runner {
  private:
   struct ControllerQueue {  // a controller and its queue
     reconcile::Parts parts;
-    std::unique_ptr<queue::WorkQueue> queue;
+    std::unique_ptr<queue::WorkQueue<reconcile::Key>> queue;
     reconcile::ParkingLot parked;
-    std::optional<queue::Pacer> pacer;
-    std::optional<queue::Turns> turns;
+    std::optional<queue::Pacer<reconcile::Key>> pacer;
+    std::optional<queue::Turns<reconcile::Key>> turns;
     // Leftover keys of unparking: whether a batch is under way, how long it took so far, when the next may begin.
     bool batch_runs = false;
     Duration batch_took{};
@@ -120,7 +121,7 @@ class Runner {
   };
   struct Run;
 
-  void end_parked(const std::string& pod);
+  void end_parked(const reconcile::Key& key);
   // Of the parked keys, unparks only those parked after `since` (the lot's time).
   void take(ControllerQueue& controller, reconcile::EnqueueRequests& enqueued, uint64_t since = 0);
   // The next portion of a walk, in a task of its own.
@@ -132,10 +133,11 @@ class Runner {
   bool run_one(ControllerQueue& controller);
   void hand_out_leftovers(ControllerQueue& controller);
   // Notifies the parking lot of the outcome of a key that may have been parked; runs the keys that it wants tried next.
-  void notify_lot(ControllerQueue& controller, const std::string& key, const reconcile::Outcome& outcome, bool parks);
-  Place place_of(std::string_view key) const;
+  void notify_lot(ControllerQueue& controller, const reconcile::Key& key, const reconcile::Outcome& outcome,
+                  bool parks);
+  Place place_of(const reconcile::Key& key) const;
   bool may_run(const ControllerQueue& controller) const;
-  void begin_effects(ControllerQueue& controller, const std::string& key,
+  void begin_effects(ControllerQueue& controller, const reconcile::Key& key,
                      std::map<std::string, reconcile::Presence> live_answers, int rounds, bool paid);
   void step(uint64_t id);
   void send(uint64_t id);
@@ -147,14 +149,14 @@ class Runner {
   void settled(Settlement& settlement, const Result<reconcile::Presence>& presence);
   void wait_for_recovery(const Run& run);
   // Performs what waits for the key's turn, or drops it.
-  void take_turn(ControllerQueue& controller, const std::string& key, reconcile::Outcome& outcome);
+  void take_turn(ControllerQueue& controller, const reconcile::Key& key, reconcile::Outcome& outcome);
   // An event and a condition for the pod of a key that waits for an outage.
   void say_outage(const std::string& item, const std::string& waits_for, const Failure& failure, Duration lasted);
   std::vector<std::string> companions_of(const std::string& item) const;
   void write_for_people(const std::string& controller, reconcile::Write write);
   // The change of the pod is only the condition that says why it waits for an outage: its key goes on waiting.
   bool is_own_word(const api::Pod* before, const api::Pod* after);
-  void record_refusal(const std::string& key, const reconcile::Write& write, const Error& error);
+  void record_refusal(const reconcile::Key& key, const reconcile::Write& write, const Error& error);
   // A write for people only, like one that was refused within the last minute.
   bool refused_lately(const reconcile::Write& write) const;
   void emit_if_new(reconcile::Event event, const std::string& topic);
@@ -186,8 +188,9 @@ class Runner {
   std::set<std::string, std::less<>> blocked_;
   uint64_t next_id_ = 1;
   std::unordered_map<uint64_t, std::unique_ptr<Run>> runs_;
-  std::map<std::string, std::deque<uint64_t>> locked_;                        // object -> reconciles that wait for it
-  std::multimap<MonoTime, std::pair<ControllerQueue*, std::string>> paused_;  // keys paused for Outcome::min_interval
+  std::map<std::string, std::deque<uint64_t>> locked_;  // object -> reconciles that wait for it
+  // Keys paused for Outcome::min_interval, and until when.
+  std::multimap<MonoTime, std::pair<ControllerQueue*, reconcile::Key>> paused_;
   BoundedMap<bool> outage_shown_{1024};            // uids of pods with a condition on its way
   BoundedMap<MonoTime> refused_for_people_{1024};  // what was written, and where -> when
   std::function<void(const OutageReport&)> outage_observer_;

@@ -130,19 +130,18 @@ std::string shortened(const std::string& message) {
 }
 
 // Runs the reconciler and starts performing its effects.
-void Runner::begin_effects(ControllerQueue& controller, const std::string& key,
-                           std::map<std::string, Presence> live_answers, int rounds, bool paid) {
-  const std::optional<Key> parsed = reconcile::parse_key(key);
-  DRA_CHECK(parsed.has_value());
+void Runner::begin_effects(ControllerQueue& controller, const Key& key, std::map<std::string, Presence> live_answers,
+                           int rounds, bool paid) {
   view_.set_live_answers(&live_answers);
   reconcile::Outcome outcome;
   const MonoTime began = reactor_.clock().mono_now();
   try {
-    outcome = controller.parts.reconciler->reconcile(*parsed, view_, *controller.parts.state);
-    if (outcome.decided) log_decision(*parsed, *outcome.decided, reactor_.clock().mono_now() - began);
+    outcome = controller.parts.reconciler->reconcile(key, view_, *controller.parts.state);
+    if (outcome.decided) log_decision(key, *outcome.decided, reactor_.clock().mono_now() - began);
   } catch (const std::exception& bug) {
     // A bug inside a reconciler: this key backs off, the others continue.
-    log::error("A run failed by a bug", {{"controller", controller.parts.name}, {"key", key}, {"what", bug.what()}});
+    log::error("A run failed by a bug",
+               {{"controller", controller.parts.name}, {"key", to_text(key)}, {"what", bug.what()}});
     outcome = {};
     outcome.retry = bug.what();
   }
@@ -150,7 +149,7 @@ void Runner::begin_effects(ControllerQueue& controller, const std::string& key,
   if (log::enabled(5))
     log::v(5, "Pass",
            {{"controller", controller.parts.name},
-            {"key", key},
+            {"key", to_text(key)},
             {"effects", outcome.effects.size()},
             {"parked", outcome.park.has_value()}});
   take_turn(controller, key, outcome);
@@ -185,13 +184,13 @@ void Runner::begin_effects(ControllerQueue& controller, const std::string& key,
   if (!contested) return step(id);
   // Another pod's decision about the same claim is on its way. Two of them would count as the devices of one only, and
   // the other's would look free.
-  log::v(4, "Another decision about the claim is being written", {{"key", key}});
+  log::v(4, "Another decision about the claim is being written", {{"key", to_text(key)}});
   begun.broke_off = true;
   drop_rest(begun);
   finish(id);
 }
 
-void Runner::take_turn(ControllerQueue& controller, const std::string& key, reconcile::Outcome& outcome) {
+void Runner::take_turn(ControllerQueue& controller, const Key& key, reconcile::Outcome& outcome) {
   if (outcome.at_its_turn.empty()) return controller.turns->leave(key);
   if (controller.turns->enter(key, place_of(key).group, outcome.turn_since)) {
     for (Effect& effect : outcome.at_its_turn) outcome.effects.push_back(std::move(effect));
@@ -317,7 +316,10 @@ struct Runner::Settlement {
 void Runner::failed(Run& run, const Write& write, const Error& error) {
   const uint64_t id = run.id;
   log::v(is_refusal(error) ? 2 : 4, "Write failed",
-         {{"controller", run.controller->parts.name}, {"key", run.key}, {"purpose", write.purpose}, {"err", error}});
+         {{"controller", run.controller->parts.name},
+          {"key", to_text(run.key)},
+          {"purpose", write.purpose},
+          {"err", error}});
   if (is_refusal(error)) record_refusal(run.key, write, error);
   if (write.for_people && !is_lost_race(error) && !client::outcome_unknown(error)) {
     refused_for_people_.put(for_people_key(write), reactor_.clock().mono_now());
@@ -345,7 +347,7 @@ void Runner::settle(std::shared_ptr<Settlement> settlement) {
   sinks_.api.get(settlement->object, [this, alive = alive_, settlement](Result<Presence> presence) {
     Run* run = *alive ? find(settlement->run) : nullptr;
     if (!run) return;
-    const std::string item = "settle " + std::to_string(settlement->run) + "/" + run->key;
+    const std::string item = "settle " + std::to_string(settlement->run) + "/" + to_text(run->key);
     const bool denied = !presence && presence.error().code() == Code::kPermissionDenied;
     if (!presence && settlement->unknown && running_ && !denied)
       return outages_.failed(
@@ -376,7 +378,7 @@ void Runner::settled(Settlement& settlement, const Result<Presence>& presence) {
 // Records an event on the object that says why its write was refused: the reconciler's own event, or a general one if
 // the object itself is at fault (a missing permission concerns everybody and is reported elsewhere). The pod of this
 // reconcile gets the event too.
-void Runner::record_refusal(const std::string& key, const Write& write, const Error& error) {
+void Runner::record_refusal(const Key& key, const Write& write, const Error& error) {
   if (write.failure_event) {
     reconcile::Event event = *write.failure_event;
     event.note += ": " + shortened(error.message());
@@ -385,8 +387,7 @@ void Runner::record_refusal(const std::string& key, const Write& write, const Er
   if (error.code() == Code::kPermissionDenied) return;
   const std::string note = "the API server refuses to " + write.purpose + ": " + shortened(error.message());
   if (!write.object.uid.empty()) emit_if_new({write.object, true, "WriteRefused", "Write", note, ""}, write.purpose);
-  const std::optional<Key> about = reconcile::parse_key(key);
-  const api::Pod* pod = about && about->kind == reconcile::Kind::kPod ? view_.pod(about->object) : nullptr;
+  const api::Pod* pod = key.kind == reconcile::Kind::kPod ? view_.pod(key.object) : nullptr;
   if (pod && pod->metadata.uid != write.object.uid)
     emit_if_new({reconcile::ref_of(*pod), true, "WriteRefused", "Write", note, ""}, write.purpose);
 }
@@ -430,7 +431,7 @@ void Runner::live_get(uint64_t id, const reconcile::LiveGet& question) {
                    Run* run = find(id);
                    if (!run) return;
                    if (!presence) {
-                     log::v(4, "Reading an object failed", {{"key", run->key}, {"err", presence.error()}});
+                     log::v(4, "Reading an object failed", {{"key", to_text(run->key)}, {"err", presence.error()}});
                      run->broke_off = true;
                      run->failure = Failure{"get " + std::string(kind_name(object.kind)), presence.error(), object};
                      ++run->at;
@@ -472,7 +473,7 @@ void Runner::give_up(const Run& run, const Write& write) {
   ControllerQueue& controller = *run.controller;
   controller.parts.events->changed(reconcile::WriteGivenUp{write}, view_, *controller.parts.state, enqueued);
   // This key backs off.
-  std::erase_if(enqueued.keys, [&](const Key& key) { return reconcile::to_text(key) == run.key; });
+  std::erase(enqueued.keys, run.key);
   take(controller, enqueued, run.decided_at);
   schedule();
 }

@@ -13,7 +13,7 @@ namespace dra::manager {
 struct Runner::Run {
   uint64_t id = 0;
   ControllerQueue* controller = nullptr;
-  std::string key;
+  reconcile::Key key;
   reconcile::Outcome outcome;
   size_t at = 0;                    // the next effect, or the one under way
   std::string lock;                 // the object that this reconcile has locked
