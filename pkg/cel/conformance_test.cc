@@ -170,7 +170,7 @@ TEST(ListAttributes, MakeNoDifferenceWhereNoDeviceHasAny) {
       ++compared;
     }
   }
-  EXPECT_TRUE(test::conformance_data().at_least(1500, 200, compared, "selectors compared"));
+  EXPECT_TRUE(test::conformance_data().at_least(2400, 270, compared, "selectors compared"));
 }
 
 TEST(Conformance, DraVectors) {

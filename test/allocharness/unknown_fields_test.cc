@@ -381,8 +381,8 @@ TEST(UnknownFieldsOfObjects, OfKubernetes137) {
     if (!may_be) wrong_if_ignored += is_allocated(ignoring_what_is_unknown(one->world)) ? 1 : 0;
   }
   EXPECT_TRUE(data.at_least(1500, 32, cases, "cases"));
-  EXPECT_TRUE(data.at_least(400, 8, forbidden, "forbidden"));
-  EXPECT_TRUE(data.at_least(300, 6, wrong_if_ignored, "wrong if the fields are ignored"));
+  EXPECT_TRUE(data.at_least(400, 24, forbidden, "forbidden"));
+  EXPECT_TRUE(data.at_least(300, 13, wrong_if_ignored, "wrong if the fields are ignored"));
 }
 
 }  // namespace dra::allocharness::unknown_fields_test

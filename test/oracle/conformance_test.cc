@@ -65,7 +65,7 @@ TEST(OracleConformance, FirstFitOrder) {
                             entry.driver + "/" + entry.pool + "/" + entry.device});
     EXPECT_EQ(verdict.picks, expected) << one->world.id << " " << verdict.error;
   }
-  EXPECT_TRUE(data.at_least(150, 70, compared, "cases with devices"));
+  EXPECT_TRUE(data.at_least(189, 78, compared, "cases with devices"));
 }
 
 }  // namespace

@@ -194,7 +194,7 @@ TEST(ProtobufReading, TheObjectsOfTheRecordedSequences) {
   std::ifstream file(data.file("apiserver_golden.json"));
   int compared = 0;
   compare_within(Json::parse(file), compared);
-  EXPECT_TRUE(data.at_least(100, 20, compared, "objects"));
+  EXPECT_TRUE(data.at_least(195, 28, compared, "objects"));
 }
 
 TEST(ProtobufReading, AList) {
