@@ -41,11 +41,11 @@ std::string with_message(std::string text, const api::Condition* condition) {
 
 DevicePreparation judge_device(const api::ResourceClaim& claim, const api::DeviceRequestAllocationResult& result,
                                WallTime now) {
-  using State = DevicePreparation::State;
+  using Readiness = DevicePreparation::State;
   const api::AllocatedDeviceStatus* status = status_of(claim, result);
   for (const std::string& type : result.binding_failure_conditions)
     if (const api::Condition* condition = condition_of(status, type); is_true(condition))
-      return {State::kFailed, &result, with_message("condition " + quote(type) + " is True", condition), {}};
+      return {Readiness::kFailed, &result, with_message("condition " + quote(type) + " is True", condition), {}};
   for (const std::string& type : result.binding_conditions) {
     const api::Condition* condition = condition_of(status, type);
     if (is_true(condition)) continue;
@@ -53,9 +53,9 @@ DevicePreparation judge_device(const api::ResourceClaim& claim, const api::Devic
     Timestamp allocated;
     // Without a readable allocation time (we always write one) there is no start time to count from.
     if (!parse_rfc3339(claim.status.allocation->allocation_timestamp, allocated))
-      return {State::kWaits, &result, why, {}};
-    if (now >= allocated + kBindingTimeout) return {State::kFailed, &result, why + " after ten minutes", {}};
-    return {State::kWaits, &result, why, allocated + kBindingTimeout};
+      return {Readiness::kWaits, &result, why, {}};
+    if (now >= allocated + kBindingTimeout) return {Readiness::kFailed, &result, why + " after ten minutes", {}};
+    return {Readiness::kWaits, &result, why, allocated + kBindingTimeout};
   }
   return {};
 }
@@ -81,17 +81,17 @@ DevicePreparation preparation_of(const api::ResourceClaim& claim, WallTime now) 
 }
 
 StepAnswer bind_conditions(const BindContext& context) {
-  using State = DevicePreparation::State;
+  using Readiness = DevicePreparation::State;
   const WallTime now = context.view.now();
   StepAnswer answer = StepAnswer::done();
   std::optional<Timestamp> deadline;
   for (const ClaimState& state : context.state.claims) {
     if (state.proven) continue;  // was ready then, and can no longer be withdrawn
     const DevicePreparation preparation = preparation_of(*state.claim, now);
-    if (preparation.state == State::kReady) continue;
+    if (preparation.state == Readiness::kReady) continue;
     const std::string what = "device " + device_text(*preparation.result) + " of claim \"" +
                              state.claim->metadata.key() + "\": " + preparation.why;
-    if (preparation.state == State::kWaits) {
+    if (preparation.state == Readiness::kWaits) {
       if (answer.kind == StepAnswer::Kind::kDone)
         answer = StepAnswer::wait("BindingConditionsPending", "waits on node " + context.node + " for " + what);
       if (preparation.deadline && (!deadline || *preparation.deadline < *deadline)) deadline = preparation.deadline;
