@@ -231,8 +231,9 @@ TEST(Fields, AreEncodedOrListed) {
         continue;
       }
       EXPECT_TRUE(written.contains(member.at)) << member.place << " is not encoded";
-      if (written.contains(member.at) && !object.at(member.at).is_structured())
+      if (written.contains(member.at) && !object.at(member.at).is_structured()) {
         EXPECT_EQ(written.at(member.at), object.at(member.at)) << member.place;
+      }
     }
   }
 }

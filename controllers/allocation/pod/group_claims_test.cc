@@ -34,8 +34,9 @@ class GroupClaims : public AllocationTest {
     EXPECT_EQ(note.find("was not created for this pod"), std::string::npos) << note;
     EXPECT_EQ(note.find("delete"), std::string::npos) << note;
     for (const Effect& effect : last.effects)
-      if (const Write* write = std::get_if<Write>(&effect))
+      if (const Write* write = std::get_if<Write>(&effect)) {
         EXPECT_EQ(write->purpose, "show-waiting") << "nothing is taken";
+      }
   }
 
   api::PodGroup group;

@@ -161,7 +161,9 @@ TEST(Unknown, FitsJudgesAFileAsTheManagerWould) {
     ASSERT_TRUE(found) << found.error().message();
     ASSERT_EQ(found->size(), 1u);
     EXPECT_EQ(found->front().fit, known ? Fit::kNow : Fit::kNever) << found->front().why;
-    if (!known) EXPECT_NE(found->front().why.find("field spec.newField is not known"), std::string::npos);
+    if (!known) {
+      EXPECT_NE(found->front().why.find("field spec.newField is not known"), std::string::npos);
+    }
   }
 }
 
