@@ -1,7 +1,7 @@
 # Short names for everyday commands. `make help` lists them.
 BUILD := build/release
 JOBS ?= $(shell nproc)
-# Tests of programs wait for them half of the time.
+# One more than there are processors, because tests of programs wait for them.
 TEST_JOBS ?= $(shell expr $(JOBS) + 1)
 # Options for CMake, for instance CONFIGURE=-DDRA_WERROR=OFF.
 CONFIGURE ?=

@@ -18,7 +18,7 @@ using namespace reconcile;
 
 namespace {
 
-Outcome reconcile_pod(const Key& key, const View& view, State& state) {
+Outcome reconcile_key(const Key& key, const View& view, State& state) {
   const Options& options = state.options;
   if (key.kind != Kind::kPod) return {};
   const api::Pod* pod = view.pod(key.object);
@@ -46,7 +46,7 @@ Outcome AllocationReconciler::reconcile(const Key& key, const View& view, reconc
     freed = state.kept_devices.drop_expired(view.now());
     freed.merge(state.kept_devices.drop_due(view));
   }
-  Outcome outcome = reconcile_pod(key, view, state);
+  Outcome outcome = reconcile_key(key, view, state);
   outcome.unparks.assign(freed.begin(), freed.end());
   return outcome;
 }

@@ -19,8 +19,7 @@ namespace {
 std::string unread_selector(const api::ResourceClaim& claim, size_t bytes) {
   return "claim \"" + claim.metadata.key() + "\": status.allocation.nodeSelector takes " + std::to_string(bytes >> 10) +
          " KiB, and at most " + std::to_string(api::kMaxAllocationSelectorBytes >> 10) +
-         " KiB are checked, so no node is known to reach its devices: whoever allocated it has to name their nodes "
-         "by "
+         " KiB are checked, so no node is known to reach its devices: whoever allocated it has to name their nodes by "
          "fewer labels, or take it back";
 }
 
