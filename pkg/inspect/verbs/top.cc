@@ -5,6 +5,7 @@
 
 #include "pkg/api/selectors.h"
 #include "pkg/inspect/state/shapes.h"
+#include "pkg/inspect/state/silicon.h"
 #include "pkg/inventory/amount.h"
 
 namespace dra::inspect {
@@ -14,8 +15,8 @@ constexpr uint64_t kLargestSteps = 200'000;  // for each count that is tried
 constexpr const char* kAnyNode = "<shared>";
 
 struct Bin {
-  inventory::Usage usage;
-  uint32_t bad = 0;
+  CardCounts cards;
+  uint32_t devices = 0, held = 0;  // by name
   std::vector<FreeShape> shapes;
   std::map<std::string, inventory::Amount> shared_left;
   std::vector<std::string> troubles;  // of pools
@@ -40,18 +41,36 @@ SharedUse shared_use_of(const Objects& objects) {
   return use;
 }
 
-// `node`: of the part of the pool that is counted.
-void add_shared_left(Bin& bin, const api::ResourceSlice& slice, const std::string& node, const SharedUse& use) {
-  for (const api::Device& device : slice.devices) {
-    if (!device.allow_multiple_allocations || (slice.per_device_node_selection && device.node_name != node)) continue;
-    const auto used = use.find({slice.driver, slice.pool.name, device.name});
-    for (const auto& [name, capacity] : device.capacity) {
-      inventory::Amount left = amount_in(capacity.value);
-      if (used != use.end())
-        if (const auto taken = used->second.find(name); taken != used->second.end()) left -= taken->second;
-      bin.shared_left[name] += std::max<inventory::Amount>(left, 0);
+// What is left of a shared device.
+std::map<std::string, inventory::Amount> left_of(const inventory::PoolInfo& pool, const api::Device& device,
+                                                 const SharedUse& use) {
+  std::map<std::string, inventory::Amount> left;
+  const auto used = use.find({pool.driver, pool.name, device.name});
+  for (const auto& [name, capacity] : device.capacity) {
+    inventory::Amount amount = amount_in(capacity.value);
+    if (used != use.end())
+      if (const auto taken = used->second.find(name); taken != used->second.end()) amount -= taken->second;
+    left[name] = std::max<inventory::Amount>(amount, 0);
+  }
+  return left;
+}
+
+// Partitions of one card that overlap are alternatives, so they are not added up: of a card in use counts what is left
+// of its devices in use, and of any other card the most that one of its devices has.
+void add_shared_left(Bin& bin, const inventory::PoolInfo& pool, const Card& card,
+                     const std::map<std::string_view, const inventory::DeviceInfo*>& info, const SharedUse& use) {
+  std::map<std::string, inventory::Amount> held, most;
+  bool in_use = false;
+  for (const api::Device* device : card.devices) {
+    const inventory::DeviceInfo& known = *info.at(device->name);
+    in_use = in_use || !known.holders.empty();
+    if (!device->allow_multiple_allocations) continue;
+    for (const auto& [name, amount] : left_of(pool, *device, use)) {
+      if (!known.holders.empty()) held[name] += amount;
+      if (card.devices.size() == 1 || known.available) most[name] = std::max(most[name], amount);
     }
   }
+  for (const auto& [name, amount] : in_use ? held : most) bin.shared_left[name] += amount;
 }
 
 // Whole amounts with a binary suffix where that is exact and short: "40Gi".
@@ -77,26 +96,18 @@ std::string pool_trouble(const inventory::PoolInfo& pool) {
   return pool.name + " is " + std::string(inventory::pool_state_name(pool.state)) + ": " + pool.reason;
 }
 
-// What a field that is not known takes away: all devices of a pool, or some.
-struct RefusedDevices {
-  uint32_t count = 0;  // without those that are tainted
-  std::string trouble;
-};
-RefusedDevices refused_of(const inventory::PoolInfo& pool, const std::vector<inventory::DeviceInfo>& devices) {
-  RefusedDevices out;
+// What a field that is not known takes away: all devices of a pool, or some. Empty: nothing.
+std::string pool_refusal(const inventory::PoolInfo& pool, const std::vector<inventory::DeviceInfo>& devices) {
+  if (!pool.refused.empty()) return pool.name + " is refused: " + pool.refused;
+  if (!pool.refuses_some) return "";
   size_t refused = 0;
-  std::string why = pool.refused;
+  std::string why;
   for (const inventory::DeviceInfo& device : devices) {
     if (device.refused.empty()) continue;
     ++refused;
-    if (device.taints.empty()) ++out.count;
     if (why.empty()) why = device.refused;
   }
-  if (!pool.refused.empty())
-    out.trouble = pool.name + " is refused: " + why;
-  else if (refused > 0)
-    out.trouble = pool.name + " has " + counted(refused, "refused device") + ": " + why;
-  return out;
+  return refused == 0 ? "" : pool.name + " has " + counted(refused, "refused device") + ": " + why;
 }
 
 // The slices of an entry of Inventory::pools_by_node(): those of its node, and all with counters.
@@ -108,11 +119,26 @@ std::vector<const api::ResourceSlice*> slices_of(const inventory::PoolInfo& part
   return slices;
 }
 
-std::vector<inventory::DeviceInfo> devices_of(const State& state, const inventory::PoolInfo& part) {
-  std::vector<inventory::DeviceInfo> devices = state.inventory.devices(part.id);
-  std::erase_if(devices, [&](const inventory::DeviceInfo& device) { return device.node != part.node; });
-  return devices;
-}
+// The devices of the entries of Inventory::pools_by_node(). The entries of a pool follow each other, and the pool is
+// listed once for all of them.
+class DevicesOfParts {
+ public:
+  explicit DevicesOfParts(const inventory::Inventory& inventory) : inventory_(inventory) {}
+  const std::vector<inventory::DeviceInfo>& of(const inventory::PoolInfo& part) {
+    if (pool_ != part.id) {
+      by_node_.clear();
+      for (inventory::DeviceInfo& device : inventory_.devices(part.id))
+        by_node_[device.node].push_back(std::move(device));
+      pool_ = part.id;
+    }
+    return by_node_[part.node];
+  }
+
+ private:
+  const inventory::Inventory& inventory_;
+  inventory::PoolId pool_ = inventory::kNone;
+  std::map<std::string, std::vector<inventory::DeviceInfo>> by_node_;
+};
 
 Cell some_or_dash(std::string text) {
   return text.empty() ? Cell("-", Tone::kDim) : Cell(std::move(text));
@@ -125,6 +151,31 @@ Cell bad_cell(uint32_t bad) {
   Cell cell(bad);
   cell.tone = tone_of_bad(bad);
   return cell;
+}
+
+// Counts one entry of Inventory::pools_by_node(): its slices and devices.
+void add_pool(Bin& bin, const State& state, const inventory::PoolInfo& pool,
+              const std::vector<const api::ResourceSlice*>& slices, const std::vector<inventory::DeviceInfo>& devices,
+              const SharedUse& use) {
+  const bool complete = pool.state == inventory::PoolState::kComplete;
+  const bool usable = complete && pool.refused.empty();
+  const std::vector<Card> cards = cards_of(slices, devices);
+  bin.cards += count_cards(cards, devices, usable, state.options.ignored_taints);
+  bin.devices += static_cast<uint32_t>(devices.size());
+  std::map<std::string_view, const inventory::DeviceInfo*> info;
+  for (const inventory::DeviceInfo& device : devices) {
+    if (!device.holders.empty()) ++bin.held;
+    info[device.name.device] = &device;
+  }
+  if (!complete) bin.troubles.push_back(pool_trouble(pool));
+  if (const std::string trouble = pool_refusal(pool, devices); !trouble.empty()) bin.troubles.push_back(trouble);
+  if (!usable) return;
+  bool counters = false;
+  for (const Card& card : cards) {
+    counters = counters || !card.most.empty();
+    add_shared_left(bin, pool, card, info, use);
+  }
+  if (counters) add_shapes(bin.shapes, free_shapes(slices, devices));
 }
 
 // Held devices may seem free, or some are not seen at all.
@@ -142,34 +193,17 @@ void note_hidden(Answer& answer, const Objects& objects) {
 Answer top_nodes(State& state, const Scope& scope) {
   const auto slices = slices_by_pool(state.objects);
   const SharedUse use = shared_use_of(state.objects);
+  DevicesOfParts devices(state.inventory);
   std::map<std::pair<std::string, std::string>, Bin> bins;  // by node and driver
   for (const inventory::PoolInfo& pool : state.inventory.pools_by_node()) {
     const auto parts = slices.find({pool.driver, pool.name});
     if (parts == slices.end()) continue;  // holders only
-    const std::vector<const api::ResourceSlice*> here = slices_of(pool, parts->second);
     if (!scope.labels.match_expressions.empty()) {
       const auto node = state.objects.nodes.find(pool.node);
       if (node == state.objects.nodes.end() || !api::matches(scope.labels, node->second->metadata.labels)) continue;
     }
-    Bin& bin = bins[{pool.node.empty() ? kAnyNode : pool.node, pool.driver}];
-    const inventory::Usage usage = state.inventory.usage(pool, state.options.ignored_taints);
-    bin.usage += usage;
-    const bool complete = pool.state == inventory::PoolState::kComplete;
-    RefusedDevices refused;
-    if (!pool.refused.empty() || pool.refuses_some) refused = refused_of(pool, devices_of(state, pool));
-    bin.bad += complete && pool.refused.empty() ? usage.tainted + refused.count : usage.total;
-    if (!complete) bin.troubles.push_back(pool_trouble(pool));
-    if (!refused.trouble.empty()) bin.troubles.push_back(refused.trouble);
-    bool counters = false, shared = false;
-    for (const api::ResourceSlice* slice : here)
-      for (const api::Device& device : slice->devices) {
-        counters = counters || !device.consumes_counters.empty();
-        shared = shared || device.allow_multiple_allocations;
-      }
-    if (!complete || !pool.refused.empty()) continue;
-    if (counters) add_shapes(bin.shapes, free_shapes(here, devices_of(state, pool)));
-    if (shared)
-      for (const api::ResourceSlice* slice : here) add_shared_left(bin, *slice, pool.node, use);
+    add_pool(bins[{pool.node.empty() ? kAnyNode : pool.node, pool.driver}], state, pool, slices_of(pool, parts->second),
+             devices.of(pool), use);
   }
   Answer answer{"DRATopNodes"};
   Table table{"",
@@ -177,18 +211,22 @@ Answer top_nodes(State& state, const Scope& scope) {
               {{"NODE", "node"},
                {"DRIVER", "driver"},
                {"TOTAL", "total"},
-               {"USED", "used"},
+               {"WHOLE", "whole"},
+               {"CUT", "cut"},
                {"FREE", "free"},
                {"BAD", "bad"},
                {"CAN BE CUT", "canBeCut"},
                {"SHARED LEFT", "sharedLeft"},
+               {"NAMES", "names", true},
+               {"HELD", "held", true},
                {"TROUBLE", "trouble", true}},
               {}};
   for (auto& [where, bin] : bins) {
-    table.rows.push_back({where.first == kAnyNode ? "" : "node/" + where.first,
-                          {where.first, where.second, bin.usage.total, bin.usage.used, bin.usage.free,
-                           bad_cell(bin.bad), some_or_dash(shapes_text(bin.shapes)),
-                           some_or_dash(shared_text(bin.shared_left)), some_or_dash(join(bin.troubles, "; "))}});
+    table.rows.push_back(
+        {where.first == kAnyNode ? "" : "node/" + where.first,
+         {where.first, where.second, bin.cards.total, bin.cards.whole, bin.cards.cut, bin.cards.free,
+          bad_cell(bin.cards.bad), some_or_dash(shapes_text(bin.shapes)), some_or_dash(shared_text(bin.shared_left)),
+          bin.devices, bin.held, some_or_dash(join(bin.troubles, "; "))}});
     for (const std::string& trouble : bin.troubles)
       if (answer.notes.size() < 20) answer.notes.push_back("pool " + trouble);
   }
