@@ -2,16 +2,14 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
 #include <set>
-#include <tuple>
 
 #include "pkg/cel/cel.h"
 #include "pkg/inspect/state/shapes.h"
-#include "pkg/inspect/state/silicon.h"
 #include "pkg/inspect/state/unknown.h"
 #include "pkg/inspect/verbs/chain.h"
 #include "pkg/inspect/verbs/explain.h"
+#include "pkg/inspect/verbs/half_taints.h"
 #include "pkg/protocol/device_health.h"
 #include "pkg/protocol/pod_claims.h"
 
@@ -307,85 +305,16 @@ void check_pods(const State& state, Findings& findings) {
   }
 }
 
-// Which devices DeviceTaintRules reach, by rule or by slice.
-class ReachOfRules {
- public:
-  explicit ReachOfRules(const Objects& objects) {
-    for (const auto& [name, rule] : objects.taint_rules) {
-      if (!rule->has_selector) continue;
-      if (rule->driver && rule->pool && rule->device)
-        exact_.emplace(*rule->driver, *rule->pool, *rule->device, rule->taint.key, rule->taint.effect);
-      else
-        wide_.push_back(rule.get());
-    }
-  }
-  // Whether the device has the taint, or one with its key and the stronger effect NoExecute.
-  bool reaches(const std::string& driver, const std::string& pool, const std::string& device,
-               const api::DeviceTaint& taint) const {
-    const std::string stronger = "NoExecute";
-    for (const std::string* effect : {&taint.effect, &stronger})
-      if (exact_.contains({driver, pool, device, taint.key, *effect})) return true;
-    return std::any_of(wide_.begin(), wide_.end(), [&](const api::DeviceTaintRule* rule) {
-      return selects(*rule, driver, pool) && rule->device.value_or(device) == device && rule->taint.key == taint.key &&
-             (rule->taint.effect == taint.effect || rule->taint.effect == stronger);
-    });
-  }
-  static bool selects(const api::DeviceTaintRule& rule, const std::string& driver, const std::string& pool) {
-    return rule.driver.value_or(driver) == driver && rule.pool.value_or(pool) == pool;
-  }
-
- private:
-  std::set<std::tuple<std::string, std::string, std::string, std::string, std::string>> exact_;
-  std::vector<const api::DeviceTaintRule*> wide_;
-};
-
-// The node of a device, if its slice or the device names one.
-std::string node_of_device(const std::vector<const api::ResourceSlice*>& slices, const std::string& name) {
-  for (const api::ResourceSlice* slice : slices)
-    for (const api::Device& device : slice->devices)
-      if (device.name == name) return slice->per_device_node_selection ? device.node_name : slice->node_name;
-  return "";
-}
-
-// A rule taints the device that it names and nothing else: partitions of that device, and those that are published
-// later, stay usable.
 void check_taint_rules(const Objects& objects, Findings& findings) {
   findings.begin("taint rules", "no DeviceTaintRule taints a device and leaves its partitions usable");
-  if (objects.taint_rules.empty()) return;
-  const ReachOfRules rules(objects);
-  std::map<std::string_view, std::vector<const api::DeviceTaintRule*>> by_device;
-  for (const auto& [name, rule] : objects.taint_rules)
-    if (rule->has_selector && rule->device && (rule->taint.effect == "NoSchedule" || rule->taint.effect == "NoExecute"))
-      by_device[*rule->device].push_back(rule.get());
-  for (const auto& [pool, slices] : slices_by_pool(objects)) {
-    std::optional<Silicon> silicon;
-    std::set<std::string_view> seen;
-    for (const api::ResourceSlice* slice : slices)
-      for (const api::Device& device : slice->devices) {
-        const auto named = by_device.find(device.name);
-        if (named == by_device.end() || !seen.insert(device.name).second) continue;
-        for (const api::DeviceTaintRule* rule : named->second) {
-          if (!ReachOfRules::selects(*rule, pool.first, pool.second)) continue;
-          if (!silicon) silicon.emplace(slices);
-          std::vector<std::string> usable = silicon->parts_of(device.name);
-          std::erase_if(usable, [&](const std::string& part) {
-            return rules.reaches(pool.first, pool.second, part, rule->taint);
-          });
-          if (usable.empty()) continue;
-          const std::string node = node_of_device(slices, device.name);
-          const std::string taint =
-              rule->taint.key + (rule->taint.value.empty() ? "" : "=" + rule->taint.value) + ":" + rule->taint.effect;
-          findings.add(Health::kWarning,
-                       "DeviceTaintRule " + rule->metadata.name + " taints device " + pool.first + "/" + pool.second +
-                           "/" + device.name + ", but not " + counted(usable.size(), "device") +
-                           " cut from it, which stay usable (" + usable.front() +
-                           (usable.size() > 1 ? " to " + usable.back() : "") +
-                           "): Kubernetes taints only the device that a rule names",
-                       node.empty() ? "create a DeviceTaintRule for each of them"
-                                    : "kubectl dra taint " + node + "/" + device.name + " " + taint);
-        }
-      }
-  }
+  for (const HalfTaint& half : half_taints(objects))
+    findings.add(Health::kWarning,
+                 "DeviceTaintRule " + half.rule + " taints device " + half.device.text() + ", but not " +
+                     counted(half.usable.size(), "device") + " cut from it (" + half.usable.front() +
+                     (half.usable.size() > 1 ? " to " + half.usable.back() : "") +
+                     "), which can still be allocated: Kubernetes taints only the device that a rule names",
+                 half.node.empty() ? "create a DeviceTaintRule for each of them"
+                                   : "kubectl dra taint " + half.node + "/" + half.device.device + " " + half.taint);
 }
 
 // Who made the existing allocations.
