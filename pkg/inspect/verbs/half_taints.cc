@@ -9,6 +9,7 @@
 
 #include "pkg/inspect/state/shapes.h"
 #include "pkg/inspect/state/silicon.h"
+#include "pkg/inspect/verbs/taint.h"
 
 namespace dra::inspect {
 namespace {
@@ -47,13 +48,15 @@ class ReachOfRules {
   std::vector<const api::DeviceTaintRule*> wide_;
 };
 
-// The rules that name a device, by its name.
+// The rules that name a device, by its name. Those that were written with the rule of another device are left out: what
+// that one does not reach is named once.
 using RulesByDevice = std::map<std::string_view, std::vector<const api::DeviceTaintRule*>>;
 
 RulesByDevice rules_by_device(const Objects& objects) {
   RulesByDevice rules;
   for (const auto& [name, rule] : objects.taint_rules)
-    if (rule->has_selector && rule->device && (rule->taint.effect == "NoSchedule" || rule->taint.effect == "NoExecute"))
+    if (rule->has_selector && rule->device && !rule->metadata.labels.contains(std::string(kTaintedWith)) &&
+        (rule->taint.effect == "NoSchedule" || rule->taint.effect == "NoExecute"))
       rules[*rule->device].push_back(rule.get());
   return rules;
 }

@@ -20,7 +20,8 @@ struct HalfTaint {
   std::vector<std::string> usable;  // names of devices of that pool, at least one
 };
 
-// Of rules that name a device, with the effect NoSchedule or NoExecute; by pool, then in the order of its slices.
+// Of rules that name a device and do not belong to the taint of another one (kTaintedWith), with the effect NoSchedule
+// or NoExecute; by pool, then in the order of its slices.
 std::vector<HalfTaint> half_taints(const Objects& objects);
 
 }  // namespace dra::inspect
