@@ -10,15 +10,12 @@
 #include "pkg/inspect/state/shapes.h"
 #include "pkg/inspect/state/silicon.h"
 #include "pkg/inspect/verbs/taint.h"
+#include "pkg/inventory/taint_rules.h"
 
 namespace dra::inspect {
 namespace {
 
 using PoolName = std::pair<std::string, std::string>;  // driver, pool
-
-bool selects_pool(const api::DeviceTaintRule& rule, const PoolName& pool) {
-  return rule.driver.value_or(pool.first) == pool.first && rule.pool.value_or(pool.second) == pool.second;
-}
 
 // Which devices the rules taint.
 class ReachOfRules {
@@ -38,7 +35,7 @@ class ReachOfRules {
     for (const std::string* effect : {&taint.effect, &strongest})
       if (exact_.contains({pool.first, pool.second, device, taint.key, *effect})) return true;
     return std::any_of(wide_.begin(), wide_.end(), [&](const api::DeviceTaintRule* rule) {
-      return selects_pool(*rule, pool) && rule->device.value_or(device) == device && rule->taint.key == taint.key &&
+      return inventory::selects(*rule, pool.first, pool.second, device) && rule->taint.key == taint.key &&
              (rule->taint.effect == taint.effect || rule->taint.effect == strongest);
     });
   }
@@ -82,7 +79,7 @@ std::vector<HalfTaint> half_taints(const Objects& objects) {
         if (!silicon) silicon.emplace(slices);
         const std::vector<std::string> parts = silicon->parts_of(device.name);
         for (const api::DeviceTaintRule* rule : rules->second) {
-          if (!selects_pool(*rule, pool)) continue;
+          if (!inventory::selects_pool(*rule, pool.first, pool.second)) continue;
           HalfTaint half{rule->metadata.name,
                          {pool.first, pool.second, device.name},
                          slice->per_device_node_selection ? device.node_name : slice->node_name,
