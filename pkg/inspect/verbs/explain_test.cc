@@ -579,8 +579,8 @@ TEST(Top, CountsNodesClassesClaimsAndNamespaces) {
             "NODE   DRIVER            TOTAL   WHOLE   CUT   FREE   BAD   CAN BE CUT   SHARED LEFT\n"
             "a      gpu.example.com   2       1       0     1      0     -            -\n");
   EXPECT_EQ(render(top_classes(state), {}),
-            "CLASS   TOTAL   USED   FREE   BAD   LARGEST   ON NODE\n"
-            "gpu     2       1      1      0     1         a\n");
+            "CLASS   TOTAL   USED   CUT   FREE   BAD   LARGEST   ON NODE\n"
+            "gpu     2       1      0     1      0     1         a\n");
   EXPECT_EQ(render(top_claims(state, {}), {}),
             "NAMESPACE   CLAIM   STATE      DEVICES   NODE   PODS    AGE\n"
             "ml          c       reserved   1         a      train   60m\n");

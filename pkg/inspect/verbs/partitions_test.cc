@@ -246,6 +246,22 @@ TEST(TopOfCards, EachCardIsInOneColumn) {
   EXPECT_GT(seen.size(), 20u);
 }
 
+TEST(TopOfCards, ACutGpuOfAClassIsInAColumn) {
+  Gpus world(5);
+  auto whole = std::make_shared<api::DeviceClass>(*world.objects.classes.at("gpu"));
+  whole->selectors.push_back("device.attributes['d'].profile == '4g'");
+  world.objects.classes["gpu"] = whole;
+  world.hold("gpu-0");
+  world.hold("gpu-1-1-0");
+  world.hold("gpu-2-2-2");
+  world.write(world.plan("n/gpu-3", "NoSchedule"));
+  State state(world.objects, {});
+  const std::vector<Cell> cells = top_classes(state).tables.at(0).rows.at(0).cells;
+  Texts texts;
+  for (size_t i = 1; i < 6; ++i) texts.push_back(cells.at(i).text);
+  EXPECT_EQ(texts, (Texts{"5", "1", "2", "1", "1"})) << "total, used, cut, free, bad";
+}
+
 TEST(TopOfCards, SharedPartitionsThatOverlapAreNotAddedUp) {
   Gpus world(1, true);
   EXPECT_EQ(world.shared_left(), "memory 80Gi") << "not the sum of seven devices";

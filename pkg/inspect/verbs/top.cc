@@ -277,6 +277,7 @@ Answer top_classes(State& state) {
               {{"CLASS", "class"},
                {"TOTAL", "total"},
                {"USED", "used"},
+               {"CUT", "cut"},
                {"FREE", "free"},
                {"BAD", "bad"},
                {"LARGEST", "largestRequest"},
@@ -286,14 +287,15 @@ Answer top_classes(State& state) {
     uint64_t budget = UINT64_MAX;
     const auto usage = state.allocator().class_usage(name, budget);
     if (!usage) {
-      table.rows.push_back({"deviceclass/" + name,
-                            {name, "-", "-", "-", "-", "-", Cell("a selector of it cannot be evaluated", Tone::kBad)}});
+      table.rows.push_back(
+          {"deviceclass/" + name,
+           {name, "-", "-", "-", "-", "-", "-", Cell("a selector of it cannot be evaluated", Tone::kBad)}});
       answer.status = Status::kNo;
       continue;
     }
     const LargestRequest largest = largest_request(state, name);
     table.rows.push_back({"deviceclass/" + name,
-                          {name, usage->total, usage->used, usage->free, bad_cell(usage->tainted),
+                          {name, usage->total, usage->used, usage->cut, usage->free, bad_cell(usage->tainted),
                            largest.exact ? Cell(largest.count) : Cell(">=" + std::to_string(largest.count)),
                            some_or_dash(largest.node)}});
   }
