@@ -246,6 +246,28 @@ TEST(TopOfCards, EachCardIsInOneColumn) {
   EXPECT_GT(seen.size(), 20u);
 }
 
+TEST(TopOfCards, NodesInNaturalOrderWithASum) {
+  Gpus world(1);
+  for (const char* name : {"n-2", "n-15", "n-015", "n-1", "m", "n-2-b", "n-2-10"}) {
+    auto slice = named_object<api::ResourceSlice>("", std::string("s-") + name);
+    slice->driver = "d";
+    slice->pool = {name, 1, 1};
+    slice->node_name = name;
+    slice->devices.emplace_back().name = "gpu";
+    world.objects.slices[slice->metadata.name] = slice;
+  }
+  State state(world.objects, {});
+  const Answer all = top_nodes(state, {});
+  Texts nodes;
+  for (const Row& row : all.tables.at(0).rows) nodes.push_back(row.cells.at(0).text);
+  EXPECT_EQ(nodes, (Texts{"m", "n", "n-1", "n-2", "n-2-10", "n-2-b", "n-015", "n-15"}));
+  EXPECT_EQ(all.after, Texts{"d: 8 cards, 0 whole, 0 cut, 8 free, 0 bad"});
+  const Answer one = top_nodes(state, {"", {}, "n-15"});
+  ASSERT_EQ(one.tables.at(0).rows.size(), 1u);
+  EXPECT_EQ(one.tables[0].rows[0].cells[0].text, "n-15");
+  EXPECT_EQ(one.after, Texts{});
+}
+
 TEST(TopOfCards, ACutGpuOfAClassIsInAColumn) {
   Gpus world(5);
   auto whole = std::make_shared<api::DeviceClass>(*world.objects.classes.at("gpu"));
