@@ -102,12 +102,13 @@ TEST(PublishedSlices, ModelsEqualWhatTheDriverPublished) {
     const char* model;
   };
   const std::string fleet(default_fleet());
-  for (const Pair& pair : {Pair{"h100-default.json", "", "h100-80gb-whole"},
-                           {"h100-dynamic-mig.json", "", "h100-80gb"},
-                           {"h200-dynamic-mig.json", "", "h200-141gb"},
-                           {"h100-shares.json", "shares-unlimited", "h100-80gb-shared"},
-                           {"h100-shares.json", "shares-4", "h100-80gb-shared-by-4"},
-                           {"h100-shares.json", "shares-memory", "h100-80gb-shared-by-memory"}}) {
+  const Pair pairs[] = {{"h100-default.json", "", "h100-80gb-whole"},
+                        {"h100-dynamic-mig.json", "", "h100-80gb"},
+                        {"h200-dynamic-mig.json", "", "h200-141gb"},
+                        {"h100-shares.json", "shares-unlimited", "h100-80gb-shared"},
+                        {"h100-shares.json", "shares-4", "h100-80gb-shared-by-4"},
+                        {"h100-shares.json", "shares-memory", "h100-80gb-shared-by-memory"}};
+  for (const Pair& pair : pairs) {
     SCOPED_TRACE(pair.model);
     compare(published_in(folder + "/" + pair.file, pair.slice), slices_of(fleet, pair.model, 1));
   }

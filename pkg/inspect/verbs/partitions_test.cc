@@ -160,7 +160,7 @@ TEST(TaintOfACard, ReachesItsPartitionsAndCountsTheirPodsTogether) {
   const auto fates = whatif(world.objects, {Change::Kind::kTaint, "n/gpu-0", {"ecc", "bad", "NoExecute", ""}}, {}, "");
   ASSERT_TRUE(fates);
   EXPECT_EQ(fates->size(), 2u);
-  EXPECT_NE(taint_reaches(world.objects, {Change::Kind::kTaint, "n/gpu-0"}).find("6 devices on the same silicon"),
+  EXPECT_NE(taint_reaches(world.objects, {Change::Kind::kTaint, "n/gpu-0", {}}).find("6 devices on the same silicon"),
             std::string::npos);
   world.write(plan);
   EXPECT_EQ(world.doctor(), "");

@@ -13,7 +13,7 @@ namespace dra::inspect {
 struct Scope {
   std::string ns;  // empty: all namespaces
   api::LabelSelector labels;
-  std::string node;  // empty: all nodes
+  std::string node{};  // empty: all nodes
 };
 
 // By node and driver: cards by state, free shapes, shared capacity left. Nodes that match the labels, in natural order
