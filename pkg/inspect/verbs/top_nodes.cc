@@ -197,23 +197,41 @@ class DevicesOfParts {
   std::map<std::string, std::vector<inventory::DeviceInfo>> by_node_;
 };
 
-// Counts one entry of Inventory::pools_by_node(): its slices and devices.
+// Whether each device of the slices is a card and belongs to one claim at most: then the inventory's figures say all.
+bool each_is_a_card(const std::vector<const api::ResourceSlice*>& slices) {
+  return std::all_of(slices.begin(), slices.end(), [](const api::ResourceSlice* slice) {
+    return std::all_of(slice->devices.begin(), slice->devices.end(), [](const api::Device& device) {
+      return device.consumes_counters.empty() && !device.allow_multiple_allocations;
+    });
+  });
+}
+
+CardCounts cards_of_usage(const inventory::Usage& usage) {
+  CardCounts cards{usage.total, usage.used, 0, usage.free, 0};
+  cards.bad = cards.total - std::min(cards.total, cards.whole + cards.free);
+  return cards;
+}
+
+// Counts one entry of Inventory::pools_by_node(), by its slices.
 void add_pool(Bin& bin, const State& state, const inventory::PoolInfo& pool,
-              const std::vector<const api::ResourceSlice*>& slices, const std::vector<inventory::DeviceInfo>& devices,
-              const SharedUse& use) {
+              const std::vector<const api::ResourceSlice*>& slices, DevicesOfParts& parts, const SharedUse& use) {
   const bool complete = pool.state == inventory::PoolState::kComplete;
   const bool usable = complete && pool.refused.empty();
+  if (!complete) bin.troubles.push_back(pool_trouble(pool));
+  const inventory::Usage usage = state.inventory.usage(pool, state.options.ignored_taints);
+  bin.devices += usage.total;
+  bin.held += usage.used;
+  if (pool.refused.empty() && !pool.refuses_some && each_is_a_card(slices)) {
+    bin.cards += cards_of_usage(usage);
+    return;
+  }
+  const std::vector<inventory::DeviceInfo>& devices = parts.of(pool);
   const std::vector<Card> cards = cards_of(slices, devices);
   bin.cards += count_cards(cards, devices, usable, state.options.ignored_taints);
-  bin.devices += static_cast<uint32_t>(devices.size());
-  std::map<std::string_view, const inventory::DeviceInfo*> info;
-  for (const inventory::DeviceInfo& device : devices) {
-    if (!device.holders.empty()) ++bin.held;
-    info[device.name.device] = &device;
-  }
-  if (!complete) bin.troubles.push_back(pool_trouble(pool));
   if (const std::string trouble = pool_refusal(pool, devices); !trouble.empty()) bin.troubles.push_back(trouble);
   if (!usable) return;
+  std::map<std::string_view, const inventory::DeviceInfo*> info;
+  for (const inventory::DeviceInfo& device : devices) info[device.name.device] = &device;
   bool counters = false;
   for (const Card& card : cards) {
     counters = counters || !card.most.empty();
@@ -238,7 +256,7 @@ Answer top_nodes(State& state, const Scope& scope) {
       if (node == state.objects.nodes.end() || !api::matches(scope.labels, node->second->metadata.labels)) continue;
     }
     add_pool(bins[{pool.node.empty() ? kAnyNode : pool.node, pool.driver}], state, pool, slices_of(pool, parts->second),
-             devices.of(pool), use);
+             devices, use);
   }
   Answer answer{"DRATopNodes"};
   Table table{"",
