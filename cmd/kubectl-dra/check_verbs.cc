@@ -82,6 +82,9 @@ Result<inspect::Change> change_of(const std::vector<std::string>& words) {
 Result<inspect::Answer> run_whatif(Call& call) {
   auto change = change_of(call.words);
   if (!change) return fail(change.error());
+  change->alone = call.switches["alone"];
+  if (change->alone && change->kind != inspect::Change::Kind::kTaint)
+    return fail(Code::kInvalidArgument, "--alone is for whatif taint NODE/DEVICE; " + call.words[0] + " takes none");
   auto options = call.state_options();
   if (!options) return fail(options.error());
   const auto objects = call.load();
@@ -89,7 +92,10 @@ Result<inspect::Answer> run_whatif(Call& call) {
   const std::string ns = call.ns();
   auto fates = inspect::whatif(**objects, *change, *options, ns);
   if (!fates) return fail(fates.error());
-  return inspect::whatif_answer(*fates, **objects);
+  inspect::Answer answer = inspect::whatif_answer(*fates, **objects);
+  if (std::string reach = inspect::taint_reaches(**objects, *change); !reach.empty())
+    answer.lines.push_back(std::move(reach));
+  return answer;
 }
 
 const RegisterVerb kLint(
@@ -118,22 +124,23 @@ const RegisterVerb kCel(
      &run_cel,
      true,
      true});
-const RegisterVerb kWhatif({"whatif",
-                            "which pods would move, wait or start after a change; writes nothing",
-                            "  kubectl dra whatif drain node-a\n"
-                            "  kubectl dra whatif cordon node-a\n"
-                            "  kubectl dra whatif delete deployment/web -n web\n"
-                            "  kubectl dra whatif taint node-a/gpu-3 example.com/broken=ecc:NoExecute\n"
-                            "  kubectl dra whatif add-node like node-a 2\n"
-                            "  kubectl dra whatif scale deployment/web 8 -n web\n",
-                            "whatif delete|drain|cordon|taint|add-node|scale OBJECT ...",
-                            {},
-                            1,
-                            4,
-                            {"delete", "drain", "cordon", "taint", "add-node", "scale"},
-                            &run_whatif,
-                            true,
-                            true});
+const RegisterVerb kWhatif(
+    {"whatif",
+     "which pods would move, wait or start after a change; writes nothing",
+     "  kubectl dra whatif drain node-a\n"
+     "  kubectl dra whatif cordon node-a\n"
+     "  kubectl dra whatif delete deployment/web -n web\n"
+     "  kubectl dra whatif taint node-a/gpu-3 example.com/broken=ecc:NoExecute\n"
+     "  kubectl dra whatif add-node like node-a 2\n"
+     "  kubectl dra whatif scale deployment/web 8 -n web\n",
+     "whatif delete|drain|cordon|taint|add-node|scale OBJECT ...",
+     {{"--alone", "taint: not the devices on the same silicon, partitions for instance", false, {}}},
+     1,
+     4,
+     {"delete", "drain", "cordon", "taint", "add-node", "scale"},
+     &run_whatif,
+     true,
+     true});
 
 }  // namespace
 }  // namespace dra::kubectl

@@ -69,6 +69,9 @@ Result<inspect::Answer> run_taint(Call& call) {
   if (!options) return fail(options.error());
   inspect::TaintQuestion question;
   question.all = all;
+  question.alone = call.switches["alone"];
+  if (question.alone && (all || call.words[0].find('/') == std::string::npos))
+    return fail(Code::kInvalidArgument, "--alone is about one device: taint NODE/DEVICE key=value:Effect --alone");
   if (!all) question.target = call.words[0];
   question.taint = std::move(*taint);
   const std::string most = call.value("max-evictions");
@@ -171,12 +174,13 @@ const RegisterVerb kMigrate(
      false});
 const RegisterVerb kTaint({"taint",
                            "taint devices by a DeviceTaintRule, after a look at what it would do",
-                           "  kubectl dra taint node-a/gpu-3 example.com/ecc=bad:NoSchedule\n"
+                           "  kubectl dra taint node-a/gpu-3 example.com/ecc=bad:NoSchedule    its partitions, too\n"
                            "  kubectl dra taint node-a example.com/repair:NoExecute --max-evictions 2\n"
                            "  kubectl dra taint node-a example.com/repair:NoExecute --dry-run\n",
                            "taint NODE[/DEVICE] key=value:Effect",
                            {{"--max-evictions", "so many pods may be evicted; 0 without it", true, {}},
                             {"--all", "every device of the cluster, instead of NODE", false, {}},
+                            {"--alone", "not the devices on the same silicon, partitions for instance", false, {}},
                             {"--dry-run", "write nothing", false, {}},
                             {"--scheduler-gate-is-off", "kube-scheduler runs without DRADeviceTaintRules", false, {}}},
                            1,

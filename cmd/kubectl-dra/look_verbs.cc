@@ -17,15 +17,25 @@ Result<inspect::Answer> run_top(Call& call) {
                                             (near.empty() ? "use one of nodes, classes, claims, namespaces"
                                                           : "did you mean " + quote(near) + "?"));
   }
+  if (call.words.size() > 1 && what != "nodes")
+    return fail(Code::kInvalidArgument, "top " + what + " takes no name; top nodes NODE is about one node");
   if (!call.common.selector.empty() && what == "classes")
     return fail(Code::kInvalidArgument, "-l selects nodes, claims or namespaces; top classes takes none");
   auto labels = inspect::parse_label_selector(call.common.selector);
   if (!labels) return fail(labels.error());
   // Objects of all namespaces, unless -n chooses one.
-  inspect::Scope scope{call.common.all_namespaces ? "" : call.common.ns, std::move(*labels)};
+  inspect::Scope scope{call.common.all_namespaces ? "" : call.common.ns, std::move(*labels),
+                       call.words.size() > 1 ? call.words[1] : ""};
   const auto loaded = call.load_state();
   if (!loaded) return fail(loaded.error());
   inspect::State& state = **loaded;
+  if (!scope.node.empty() && !state.objects.nodes.contains(scope.node) && !state.objects.hides("nodes")) {
+    std::vector<std::string> names;
+    for (const auto& [name, node] : state.objects.nodes) names.push_back(name);
+    const std::string near = inspect::nearest(scope.node, names);
+    return fail(Code::kNotFound, "node " + quote(scope.node) + " is not known" +
+                                     (near.empty() ? "" : "; did you mean " + quote(near) + "?"));
+  }
   if (what == "nodes") return inspect::top_nodes(state, scope);
   if (what == "classes") return inspect::top_classes(state);
   if (what == "claims") return inspect::top_claims(state, scope);
@@ -55,16 +65,17 @@ Result<inspect::Answer> run_explain(Call& call) {
 
 const RegisterVerb kTop(
     {"top",
-     "how much there is: total, used, free and bad, and what can still be cut",
-     "  kubectl dra top                  devices of each node, and what can still be cut\n"
+     "how many cards there are: whole in use, cut, free and bad, and what can still be cut",
+     "  kubectl dra top                  cards of each node, and what can still be cut\n"
+     "  kubectl dra top nodes node-a     of one node\n"
      "  kubectl dra top classes          the largest request of each class that fits one node\n"
      "  kubectl dra top claims -n ml     who holds how much\n"
      "  kubectl dra top claims -l app=train    those with the label; nodes and namespaces likewise\n"
      "  kubectl dra top -l zone=a -o json\n",
-     "top [nodes|classes|claims|namespaces]",
+     "top [nodes [NODE]|classes|claims|namespaces]",
      {},
      0,
-     1,
+     2,
      {"nodes", "classes", "claims", "namespaces"},
      &run_top,
      true,

@@ -306,6 +306,7 @@ class Allocator::Impl {
       usage.total += static_cast<uint32_t>(std::popcount(mask.selectable()[w]));
       usage.used += static_cast<uint32_t>(std::popcount(mask.selectable()[w] & pool.charged()[w]));
       usage.tainted += static_cast<uint32_t>(std::popcount(mask.selectable()[w] & ~mask.usable()[w]));
+      usage.cut += static_cast<uint32_t>(std::popcount(mask.usable()[w] & ~(pool.charged()[w] | pool.available()[w])));
     }
     for (uint32_t device = 0; pool.refuses_any() && device < pool.size(); ++device)
       if (pool.refuses(device) && inventory::test_bit(mask.selectable(), device)) --usage.tainted;

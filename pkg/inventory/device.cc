@@ -33,6 +33,7 @@ Usage& Usage::operator+=(const Usage& more) {
   used += more.used;
   free += more.free;
   tainted += more.tainted;
+  cut += more.cut;
   return *this;
 }
 

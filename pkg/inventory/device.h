@@ -65,6 +65,9 @@ struct Usage {
   // together when taken in allocation order.
   uint32_t free = 0;
   uint32_t tainted = 0;  // NoSchedule or NoExecute
+  // Neither held nor tainted, but holders of other devices have taken what it needs of shared counters: a GPU of which
+  // a partition is held.
+  uint32_t cut = 0;
   Usage& operator+=(const Usage& more);
   bool operator==(const Usage&) const = default;
 };

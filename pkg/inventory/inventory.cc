@@ -92,6 +92,9 @@ Usage usage_among(const DeviceIndex& device_index, const Pool& pool, const Words
   Words tainted(pool.words(), 0), barred(pool.words(), 0);
   if (device_index.features().device_taints) device_index.mark_tainted(pool, ignored_taints, tainted, barred);
   usage.tainted = count(tainted.data());
+  for (size_t w = 0; w < among.size(); ++w)
+    usage.cut +=
+        static_cast<uint32_t>(std::popcount(among[w] & ~(pool.charged()[w] | pool.available()[w] | tainted[w])));
   if (pool.state != PoolState::kComplete && !pool.differs_by_node() && pool.stale_first() == pool.size()) return usage;
   for (size_t w = 0; w < among.size(); ++w) barred[w] = ~barred[w] & among[w];
   if (pool.state != PoolState::kComplete || pool.refuses_any())

@@ -299,8 +299,10 @@ TEST(InventoryUsage, FreeIsWhatCanBeHadTogether) {
   EXPECT_EQ(inventory.usage(pool).free, 16u);
   inventory.apply_allocation("c", holding({"g0-3"}));
   EXPECT_EQ(inventory.usage(pool).free, 15u);
+  EXPECT_EQ(inventory.usage(pool).cut, 1u) << "the whole of g0";
   inventory.apply_allocation("d", holding({"g1-8"}));
   EXPECT_EQ(inventory.usage(pool).free, 7u);
+  EXPECT_EQ(inventory.usage(pool).cut, 9u) << "and the partitions of g1";
   std::swap(devices.devices[0], devices.devices[8]);  // the whole GPU first: allocation would take it
   inventory.remove_claim("c");
   inventory.apply_slice(devices);

@@ -90,6 +90,34 @@ TEST_F(Devices, IgnoredTaintsKeepNothingFromBeingFree) {
   EXPECT_NE(other.text().find("dra_devices{driver=\"gpu\",state=\"free\"} 3\n"), std::string::npos);
 }
 
+// Two cards of eight slices, published as 18 devices, and a device by itself: silicon counts, not names.
+TEST_F(Devices, CardsCountOnceAndInParts) {
+  api::ResourceSlice devices = slice("gpu", "a", 1), counters = slice("gpu", "a", 0);
+  counters.metadata.name = "gpu-a-counters";
+  devices.pool = counters.pool = {"a", 1, 2};
+  for (const char* card : {"g0", "g1"}) {
+    counters.shared_counters.push_back({card, {{"slices", "8"}, {"engines", "16"}, {"none", "0"}}});
+    for (int i = 0; i < 9; ++i) {
+      api::Device& device = devices.devices.emplace_back();
+      device.name = std::string(card) + "-" + std::to_string(i);
+      device.consumes_counters = {{card, {{"slices", i == 8 ? "8" : "1"}, {"engines", i == 8 ? "16" : "1"}}}};
+    }
+  }
+  inventory.apply_slice(devices);
+  inventory.apply_slice(counters);
+  EXPECT_TRUE(says("dra_cards{driver=\"gpu\",state=\"total\"} 3")) << registry.text();
+  EXPECT_TRUE(says("dra_cards{driver=\"gpu\",state=\"used\"} 0")) << registry.text();
+  take("a", "g0-8");
+  take("a", "g1-3");
+  EXPECT_TRUE(says("dra_cards{driver=\"gpu\",state=\"used\"} 1.125")) << registry.text();
+  take("a", "d0");
+  EXPECT_TRUE(says("dra_cards{driver=\"gpu\",state=\"used\"} 2.125")) << registry.text();
+  inventory.remove_slice("gpu-a");
+  inventory.remove_slice("gpu-a-counters");
+  gauges.refresh();
+  EXPECT_EQ(registry.text().find("dra_cards{"), std::string::npos) << registry.text();
+}
+
 TEST_F(Devices, ManyPoolsAreCountedTogether) {
   for (int i = 0; i < 1000; ++i) inventory.apply_slice(slice("gpu", "pool-" + std::to_string(1000 + i), 2));
   EXPECT_TRUE(says("dra_devices{driver=\"gpu\",state=\"total\"} 2000"));

@@ -1,7 +1,10 @@
 #include "pkg/sandbox/device_model.h"
 
+#include <algorithm>
 #include <cctype>
 #include <nlohmann/json.hpp>
+
+#include "pkg/base/strings.h"
 
 namespace dra::sandbox {
 namespace {
@@ -84,8 +87,8 @@ void add_partitions(const DeviceModel& model, Scope scope, const Field& where, J
       scope.size = profile.size;
       Json capacity = Json::object();
       for (const auto& [name, value] : profile.capacity) capacity[name] = {{"value", value}};
-      // A partition inherits its parent's attributes except those that name one device; its own are added.
       Json own = parent["attributes"];
+      for (const std::string& name : partitions.without) own.erase(name);
       own.update(attributes(partitions.attributes, scope));
       pool.devices.push_back(
           {{"name", fill_or_refuse(partitions.name, scope, where)},
@@ -110,12 +113,14 @@ PartitionProfile read_profile(const Field& field, int64_t memory_slices) {
 }
 
 Partitions read_partitions(const Field& field) {
-  field.allow({"name", "counterSet", "memorySlices", "attributes", "profiles"});
+  field.allow({"name", "counterSet", "memorySlices", "attributes", "without", "profiles"});
   Partitions partitions;
   partitions.name = field.at("name").text();
   partitions.counter_set = field.at("counterSet").text();
   partitions.memory_slices = field.at("memorySlices").integer(1, 24);
   if (field.has("attributes")) partitions.attributes = field.at("attributes").entries();
+  if (field.has("without"))
+    for (const Field& name : field.at("without").items()) partitions.without.push_back(name.text());
   for (const Field& profile : field.at("profiles").items())
     partitions.profiles.push_back(read_profile(profile, partitions.memory_slices));
   return partitions;
@@ -140,7 +145,14 @@ DeviceModel read_model(const Field& field) {
   model.allow_multiple_allocations = field.boolean("allowMultipleAllocations", false);
   for (const char* key : {"taints", "bindsToNode", "bindingConditions", "bindingFailureConditions"})
     if (field.has(key)) model.as_in_api.emplace_back(key, field.at(key));
-  if (field.has("partitions")) model.partitions = read_partitions(field.at("partitions"));
+  if (field.has("partitions")) {
+    const Field partitions = field.at("partitions");
+    model.partitions = read_partitions(partitions);
+    for (const std::string& name : model.partitions->without)
+      if (std::none_of(model.attributes.begin(), model.attributes.end(),
+                       [&](const auto& attribute) { return attribute.first == name; }))
+        partitions.at("without").refuse("the model has no attribute " + quote(name));
+  }
   return model;
 }
 

@@ -28,6 +28,7 @@ struct Partitions {
   std::string counter_set;  // of one parent device, with placeholders
   int64_t memory_slices = 0;
   std::vector<std::pair<std::string, Field>> attributes;
+  std::vector<std::string> without;  // attributes of the parent that its partitions lack
   std::vector<PartitionProfile> profiles;
 };
 

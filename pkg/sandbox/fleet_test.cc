@@ -33,8 +33,8 @@ TEST(FleetTest, DefaultFleetHasEveryKindOfDevice) {
   EXPECT_EQ(fleet.nodes, 10U);
   EXPECT_EQ(of_kind(fleet, "Node").size(), 10U);
   EXPECT_EQ(of_kind(fleet, "DeviceClass").size(), 5U);
-  // 4 x (4 x (1 + 14 partitions) + 2 NICs) + 2 x (8 x 15 + 4) + 2 x 2 + 1 + 4
-  EXPECT_EQ(fleet.devices, 4U * (4 * 15 + 2) + 2U * (8 * 15 + 4) + 4 + 1 + 4);
+  // 4 x (4 x (1 + 14 partitions) + 2 NICs) + 2 x (8 x (1 + 25 partitions) + 4 NICs) + 2 x 2 + 1 + 4
+  EXPECT_EQ(fleet.devices, 4U * (4 * 15 + 2) + 2U * (8 * 26 + 4) + 4 + 1 + 4);
 }
 
 // Every slice keeps the API's limits, pools are complete, and partitions draw on existing counters.
@@ -94,6 +94,42 @@ TEST(FleetTest, PlaceholdersCount) {
   const Json device = of_kind(fleet, "ResourceSlice")[0]["spec"]["devices"][3];
   EXPECT_EQ(device["name"], "dev-4");
   EXPECT_EQ(device["attributes"]["half"]["int"], 1);
+}
+
+TEST(FleetTest, PlaceholdersInHexadecimal) {
+  const Fleet fleet = must_load(
+      "models: {m: {driver: d.example, name: 'dev-{device}', attributes: {a: '{device/16:04x}:{device%16:x}0'}}}\n"
+      "nodes:\n- {name: n, devices: [{model: m, count: 300}]}\n");
+  std::vector<std::string> got;
+  for (const Json& slice : of_kind(fleet, "ResourceSlice"))
+    for (const Json& device : slice["spec"]["devices"]) got.push_back(device["attributes"]["a"]["string"]);
+  ASSERT_EQ(got.size(), 300U);
+  EXPECT_EQ(got[0], "0000:00");
+  EXPECT_EQ(got[27], "0001:b0");
+  EXPECT_EQ(got[299], "0012:b0");
+  for (const char* wrong : {"{device:}", "{device:d}", "{device:4x}", "{device:00x}", "{device:010x}", "{device:0xx}"})
+    EXPECT_NE(error_of("nodes:\n- name: a" + std::string(wrong) + "\n").find("x for hexadecimal"), std::string::npos)
+        << wrong << ": " << error_of("nodes:\n- name: a" + std::string(wrong) + "\n");
+}
+
+TEST(FleetTest, PartitionsLackWhatTheirParentAloneHas) {
+  const std::string model =
+      "models:\n  m:\n    driver: d.example\n    name: g\n    attributes: {uuid: 'U-{uuid}', kind: whole}\n"
+      "    capacity: {memory: 8Gi}\n    partitions:\n      name: 'g-{profileLabel}-{start}'\n      counterSet: s\n"
+      "      memorySlices: 2\n      attributes: {kind: part}\n      without: [WITHOUT]\n"
+      "      profiles: [{name: 1g.4gb+me, size: 1, starts: [0, 1], capacity: {memory: 4Gi}}]\n"
+      "nodes: [{name: n, devices: [{model: m}]}]\n";
+  const auto with = [&](const std::string& name) {
+    std::string text = model;
+    return text.replace(text.find("WITHOUT"), 7, name);
+  };
+  const Json devices = of_kind(must_load(with("uuid")), "ResourceSlice")[1]["spec"]["devices"];
+  ASSERT_EQ(devices.size(), 3U);
+  EXPECT_TRUE(devices[0]["attributes"].contains("uuid"));
+  EXPECT_EQ(devices[2]["name"], "g-1g4gb-me-1");
+  EXPECT_EQ(devices[2]["attributes"], (Json{{"kind", {{"string", "part"}}}}));
+  EXPECT_NE(error_of(with("uid")).find("without: the model has no attribute \"uid\""), std::string::npos)
+      << error_of(with("uid"));
 }
 
 TEST(FleetTest, ErrorsNameLineAndField) {

@@ -22,9 +22,9 @@ struct Scope {
   int64_t size = 0;
 };
 
-// Replaces {name}, {name%N}, {name/N} and {name+N}. {uuid} is a UUID derived from the scope's node, pool, device and
-// partition: equal scopes give equal UUIDs. Inside a partition {parentUUID} is its device's. Refuses unknown names and
-// unclosed braces.
+// Replaces {name}, {name%N}, {name/N} and {name+N}, each also with :x or :04x for hexadecimal. {uuid} is a UUID derived
+// from the scope's node, pool, device and partition: equal scopes give equal UUIDs. Inside a partition {parentUUID} is
+// its device's. Refuses unknown names and unclosed braces.
 Result<std::string> fill(std::string_view text, const Scope& scope);
 
 }  // namespace dra::sandbox

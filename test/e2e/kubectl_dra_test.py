@@ -91,9 +91,9 @@ def count_devices(api):
 def questions(asker, api, folder):
     """Compares the program's answers with the API. Pod "runs" has devices, pod "waits" asks for too many."""
     top = asker.json("top", status=0)
-    check("top counts every device once", sum(row["total"] for row in top.get("nodes", [])) == count_devices(api), str(top))
+    check("top counts every device once", sum(row["names"] for row in top.get("nodes", [])) == count_devices(api), str(top))
     held = {device for claim in api.items(CLAIMS) for device in rest.devices_of(claim)}
-    check("top counts what claims hold", sum(row["used"] for row in top.get("nodes", [])) == len(held), str(top))
+    check("top counts what claims hold", sum(row["held"] for row in top.get("nodes", [])) == len(held), str(top))
     running = asker.json("explain", "pod/runs", status=0)
     check("explain names the devices of the pod", {row["device"] for row in running.get("devices", [])} == {d for _, _, d in held}, str(running))
     driver, pool, device = sorted(held)[0]

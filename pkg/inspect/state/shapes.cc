@@ -4,25 +4,10 @@
 #include <map>
 #include <set>
 
-#include "pkg/inventory/amount.h"
+#include "pkg/inspect/state/silicon.h"
 
 namespace dra::inspect {
 namespace {
-
-using CounterName = std::pair<std::string, std::string>;  // set, counter
-using CounterAmounts = std::map<CounterName, inventory::Amount>;
-
-inventory::Amount counter_amount(const std::string& text) {
-  const auto quantity = api::Quantity::parse(text);
-  return quantity ? inventory::to_amount(*quantity) : 0;
-}
-
-CounterAmounts use_of(const api::Device& device) {
-  CounterAmounts use;
-  for (const api::DeviceCounterConsumption& entry : device.consumes_counters)
-    for (const auto& [name, text] : entry.counters) use[{entry.counter_set, name}] += counter_amount(text);
-  return use;
-}
 
 std::string attribute_text(const api::Device& device, std::string_view wanted) {
   for (const auto& [name, value] : device.attributes) {
@@ -113,13 +98,6 @@ std::vector<std::vector<const Partition*>> connected(const std::vector<Partition
   return groups;
 }
 
-bool may_be_had(const inventory::DeviceInfo& device) {
-  const bool tainted = std::any_of(device.taints.begin(), device.taints.end(), [](const api::DeviceTaint& taint) {
-    return taint.effect == "NoSchedule" || taint.effect == "NoExecute";
-  });
-  return device.available && !tainted;
-}
-
 struct ShapeParts {
   uint32_t total = 0;
   std::vector<Partition> free;
@@ -131,16 +109,13 @@ std::vector<FreeShape> free_shapes(const std::vector<const api::ResourceSlice*>&
                                    const std::vector<inventory::DeviceInfo>& devices) {
   std::map<std::string_view, const inventory::DeviceInfo*> info;
   for (const inventory::DeviceInfo& device : devices) info[device.name.device] = &device;
-  CounterAmounts left;
-  for (const api::ResourceSlice* slice : slices)
-    for (const api::CounterSet& set : slice->shared_counters)
-      for (const auto& [name, text] : set.counters) left[{set.name, name}] += counter_amount(text);
+  CounterAmounts left = counter_totals(slices);
   std::map<std::string, ShapeParts> shapes;
   for (const api::ResourceSlice* slice : slices)
     for (const api::Device& device : slice->devices) {
       const auto known = info.find(device.name);
       if (device.consumes_counters.empty() || known == info.end()) continue;
-      Partition part{use_of(device)};
+      Partition part{counter_use(device)};
       if (!known->second->holders.empty())
         for (const auto& [counter, amount] : part.use) left[counter] -= amount;
       ShapeParts& shape = shapes[shape_name(device, part.use)];

@@ -55,13 +55,14 @@ struct Cluster {
     text.erase(std::unique(text.begin(), text.end(), [](char a, char b) { return a == ' ' && b == ' '; }), text.end());
     return text;
   }
-  // "TOTAL USED FREE BAD TROUBLE" of the node.
+  // "TOTAL USED FREE BAD TROUBLE" of the node, where USED is whole or cut.
   std::string top() {
     State state(objects, {});
     const Answer answer = top_nodes(state, {});
     const std::vector<Cell>& cells = answer.tables.at(0).rows.at(0).cells;
-    return cells.at(2).text + " " + cells.at(3).text + " " + cells.at(4).text + " " + cells.at(5).text + " " +
-           cells.at(8).text;
+    const int used = std::stoi(cells.at(3).text) + std::stoi(cells.at(4).text);
+    return cells.at(2).text + " " + std::to_string(used) + " " + cells.at(5).text + " " + cells.at(6).text + " " +
+           cells.at(11).text;
   }
   std::string doctor(StateOptions options = {}) {
     State state(objects, std::move(options));

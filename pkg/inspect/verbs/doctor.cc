@@ -9,6 +9,7 @@
 #include "pkg/inspect/state/unknown.h"
 #include "pkg/inspect/verbs/chain.h"
 #include "pkg/inspect/verbs/explain.h"
+#include "pkg/inspect/verbs/half_taints.h"
 #include "pkg/protocol/device_health.h"
 #include "pkg/protocol/pod_claims.h"
 
@@ -304,6 +305,18 @@ void check_pods(const State& state, Findings& findings) {
   }
 }
 
+void check_taint_rules(const Objects& objects, Findings& findings) {
+  findings.begin("taint rules", "no DeviceTaintRule taints a device and leaves its partitions usable");
+  for (const HalfTaint& half : half_taints(objects))
+    findings.add(Health::kWarning,
+                 "DeviceTaintRule " + half.rule + " taints device " + half.device.text() + ", but not " +
+                     counted(half.usable.size(), "device") + " cut from it (" + half.usable.front() +
+                     (half.usable.size() > 1 ? " to " + half.usable.back() : "") +
+                     "), which can still be allocated: Kubernetes taints only the device that a rule names",
+                 half.node.empty() ? "create a DeviceTaintRule for each of them"
+                                   : "kubectl dra taint " + half.node + "/" + half.device.device + " " + half.taint);
+}
+
 // Who made the existing allocations.
 void check_allocators(const Objects& objects, Findings& findings) {
   std::map<std::string, size_t> by;
@@ -327,6 +340,7 @@ void doubt(std::vector<Diagnosis>& found, const Objects& objects) {
       {"drivers", {"nodes", "resourceslices"}},
       {"driver pods", {"pods", "resourceslices"}},
       {"device plugins", {"nodes", "resourceslices"}},
+      {"taint rules", {"devicetaintrules", "resourceslices"}},
       {"allocators", {"resourceclaims"}},
       {"double allocations", {"resourceclaims", "resourceslices"}},
       {"stuck claims", {"pods", "resourceclaims"}},
@@ -358,6 +372,7 @@ std::vector<Diagnosis> diagnose(const State& state) {
   check_stale_nodes(state.objects, findings);
   check_driver_pods(state.objects, findings);
   check_device_plugins(state.objects, findings);
+  check_taint_rules(state.objects, findings);
   check_allocators(state.objects, findings);
   check_double(state, findings);
   check_claims(state, findings);

@@ -293,7 +293,7 @@ TEST(Explain, OnePoolNameOnTwoNodesIsJudgedByNode) {
   EXPECT_EQ(top.tables[0].rows[1].cells[0].text, "b");
   for (const auto& row : top.tables[0].rows) {
     EXPECT_EQ(row.cells[2].text, "2") << "total";
-    EXPECT_EQ(row.cells[4].text, "1") << "free: gpu-0 is held, whatever node it is on";
+    EXPECT_EQ(row.cells[5].text, "1") << "free: gpu-0 is held, whatever node it is on";
   }
   bool warned = false;
   for (const Diagnosis& one : diagnose(state)) {
@@ -576,11 +576,11 @@ TEST(Top, CountsNodesClassesClaimsAndNamespaces) {
   const Objects all = world.objects();
   State state(all, {});
   EXPECT_EQ(render(top_nodes(state, {}), {}),
-            "NODE   DRIVER            TOTAL   USED   FREE   BAD   CAN BE CUT   SHARED LEFT\n"
-            "a      gpu.example.com   2       1      1      0     -            -\n");
+            "NODE   DRIVER            TOTAL   WHOLE   CUT   FREE   BAD   CAN BE CUT   SHARED LEFT\n"
+            "a      gpu.example.com   2       1       0     1      0     -            -\n");
   EXPECT_EQ(render(top_classes(state), {}),
-            "CLASS   TOTAL   USED   FREE   BAD   LARGEST   ON NODE\n"
-            "gpu     2       1      1      0     1         a\n");
+            "CLASS   TOTAL   USED   CUT   FREE   BAD   LARGEST   ON NODE\n"
+            "gpu     2       1      0     1      0     1         a\n");
   EXPECT_EQ(render(top_claims(state, {}), {}),
             "NAMESPACE   CLAIM   STATE      DEVICES   NODE   PODS    AGE\n"
             "ml          c       reserved   1         a      train   60m\n");

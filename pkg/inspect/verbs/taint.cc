@@ -6,6 +6,7 @@
 
 #include "pkg/api/encode.h"
 #include "pkg/base/strings.h"
+#include "pkg/inspect/state/silicon.h"
 
 namespace dra::inspect {
 namespace {
@@ -32,6 +33,7 @@ std::string rule_name(const std::string& driver, const std::string& pool, const 
 
 struct Aim {
   std::string driver, pool, device;  // empty: any
+  std::string with;                  // not empty: the device that this one shares silicon with
 };
 
 // The pools of the node and, if named, the device. An empty name matches nothing: "$NODE" may be unset.
@@ -46,8 +48,19 @@ std::vector<Aim> aims_at(const Objects& objects, const std::string& target) {
       if (device.empty() || one.name == device) pools.emplace(slice->driver, slice->pool.name);
   }
   std::vector<Aim> aims;
-  for (const auto& [driver, pool] : pools) aims.push_back({driver, pool, device});
+  for (const auto& [driver, pool] : pools) aims.push_back({driver, pool, device, ""});
   return aims;
+}
+
+// What draws on the same silicon as the devices that are aimed at.
+void add_silicon(const Objects& objects, std::vector<Aim>& aims) {
+  const size_t named = aims.size();
+  for (size_t i = 0; i < named; ++i) {
+    const Aim aim = aims[i];
+    if (aim.device.empty()) continue;
+    for (std::string& other : on_same_silicon(objects, aim.driver, aim.pool, aim.device))
+      aims.push_back({aim.driver, aim.pool, std::move(other), aim.device});
+  }
 }
 
 void add_rule(TaintPlan& plan, const Aim& aim, const api::DeviceTaint& taint) {
@@ -57,12 +70,25 @@ void add_rule(TaintPlan& plan, const Aim& aim, const api::DeviceTaint& taint) {
   nlohmann::json of{{"key", taint.key}, {"effect", taint.effect}};
   if (!taint.value.empty()) of["value"] = taint.value;
   const std::string name = rule_name(aim.driver, aim.pool, aim.device, taint);
+  nlohmann::json metadata{{"name", name}};
+  if (!aim.with.empty()) metadata["labels"][std::string(kTaintedWith)] = aim.with;
   const nlohmann::json rule{{"apiVersion", "resource.k8s.io/v1beta2"},
                             {"kind", "DeviceTaintRule"},
-                            {"metadata", {{"name", name}}},
+                            {"metadata", metadata},
                             {"spec", {{"deviceSelector", selector}, {"taint", of}}}};
   plan.rules.push_back(rule.dump());
   plan.names.push_back(name);
+}
+
+// The devices that get the taint, in the order of the aims.
+void list_devices(const Objects& objects, const std::vector<Aim>& aims, TaintPlan& plan) {
+  for (const Aim& aim : aims)
+    for (const auto& [name, slice] : objects.slices) {
+      if (!aim.driver.empty() && (aim.driver != slice->driver || aim.pool != slice->pool.name)) continue;
+      for (const api::Device& device : slice->devices)
+        if (aim.device.empty() || aim.device == device.name)
+          plan.devices.push_back(slice->driver + "/" + slice->pool.name + "/" + device.name);
+    }
 }
 
 std::string refusal_of(const Objects& objects, const TaintQuestion& question, const TaintPlan& plan) {
@@ -91,23 +117,23 @@ std::string refusal_of(const Objects& objects, const TaintQuestion& question, co
 
 Result<TaintPlan> plan_taint(const Objects& objects, const TaintQuestion& question, const StateOptions& options) {
   TaintPlan plan;
-  const std::vector<Aim> aims = question.all ? std::vector<Aim>{Aim{}} : aims_at(objects, question.target);
+  std::vector<Aim> aims = question.all ? std::vector<Aim>{Aim{}} : aims_at(objects, question.target);
   if (question.target.ends_with('/'))
     return fail(Code::kInvalidArgument, quote(question.target) + " names no device; NODE alone is all of its devices");
   if (aims.empty())
     return fail(Code::kNotFound,
                 "no device " + quote(question.target) + " is published; kubectl dra who NODE lists them");
-  for (const Aim& aim : aims) add_rule(plan, aim, question.taint);
+  if (!question.alone) add_silicon(objects, aims);
+  for (const Aim& aim : aims) {
+    add_rule(plan, aim, question.taint);
+    if (!aim.with.empty()) plan.tainted_with = aim.with;
+  }
   for (const std::string& name : plan.names)
     if (objects.taint_rules.contains(name)) plan.there.insert(name);
-  for (const auto& [name, slice] : objects.slices)
-    for (const api::Device& device : slice->devices)
-      for (const Aim& aim : aims)
-        if ((aim.driver.empty() || (aim.driver == slice->driver && aim.pool == slice->pool.name)) &&
-            (aim.device.empty() || aim.device == device.name))
-          plan.devices.push_back(slice->driver + "/" + slice->pool.name + "/" + device.name);
+  list_devices(objects, aims, plan);
   if (question.taint.effect == "NoExecute") {
-    auto fates = whatif(objects, {Change::Kind::kTaint, question.target, question.taint, 1, question.all}, options, "");
+    auto fates = whatif(
+        objects, {Change::Kind::kTaint, question.target, question.taint, 1, question.all, question.alone}, options, "");
     if (!fates) return fail(fates.error());
     for (PodFate& fate : *fates)
       if (is_of_leaving(fate.fate)) plan.evicted.push_back(std::move(fate));
@@ -128,8 +154,10 @@ std::vector<std::string> rules_to_remove(const Objects& objects, const std::opti
   std::vector<std::string> names;
   for (const auto& [name, rule] : objects.taint_rules)
     for (const Aim& aim : aims) {
+      const auto with = rule->metadata.labels.find(std::string(kTaintedWith));
+      const bool together = !aim.device.empty() && with != rule->metadata.labels.end() && with->second == aim.device;
       const bool same = rule->has_selector && rule->driver.value_or("") == aim.driver &&
-                        rule->pool.value_or("") == aim.pool && rule->device.value_or("") == aim.device;
+                        rule->pool.value_or("") == aim.pool && (together || rule->device.value_or("") == aim.device);
       if (same && rule->taint.key == key && (effect.empty() || rule->taint.effect == effect)) names.push_back(name);
     }
   return names;
@@ -137,8 +165,15 @@ std::vector<std::string> rules_to_remove(const Objects& objects, const std::opti
 
 Answer taint_answer(const TaintPlan& plan, bool written) {
   Answer answer{"DRATaint"};
-  answer.lines.push_back(counted(plan.devices.size(), "device") +
-                         (plan.devices.size() <= 4 ? ": " + join(plan.devices, ", ") : ""));
+  const bool several = !plan.tainted_with.empty() && plan.devices.size() > 1;
+  if (several)
+    answer.lines.push_back(counted(plan.devices.size(), "device") + ": " + plan.devices.front() + " and " +
+                           counted(plan.devices.size() - 1, "device") + " on the same silicon" +
+                           (plan.devices.size() <= 4 ? ": " + join({plan.devices.begin() + 1, plan.devices.end()}, ", ")
+                                                     : ", from " + plan.devices[1] + " to " + plan.devices.back()));
+  else
+    answer.lines.push_back(counted(plan.devices.size(), "device") +
+                           (plan.devices.size() <= 4 ? ": " + join(plan.devices, ", ") : ""));
   for (const std::string& who : plan.honoured) answer.lines.push_back("honoured by " + who);
   Table table{"", "evicted", {{"POD", "pod"}, {"NODE", "node"}, {"THEN", "then"}}, {}};
   for (const PodFate& fate : plan.evicted)
@@ -149,12 +184,17 @@ Answer taint_answer(const TaintPlan& plan, bool written) {
   if (!plan.refusal.empty()) {
     answer.after.push_back("Nothing was written: " + plan.refusal);
     answer.status = Status::kNo;
-  } else {
-    for (const std::string& name : plan.names)
-      answer.after.push_back(plan.there.contains(name) ? "devicetaintrule/" + name + " is there already"
-                             : written                 ? "created devicetaintrule/" + name
-                                                       : "would create devicetaintrule/" + name);
+    return answer;
   }
+  for (const std::string& name : plan.names)
+    answer.after.push_back(plan.there.contains(name) ? "devicetaintrule/" + name + " is there already"
+                           : written                 ? "created devicetaintrule/" + name
+                                                     : "would create devicetaintrule/" + name);
+  if (several)
+    answer.after.push_back("Those after the first have the label " + std::string(kTaintedWith) + "=" +
+                           plan.tainted_with + ". kubectl dra untaint of " + plan.tainted_with +
+                           " removes them all. Partitions that are published later are not tainted: kubectl dra "
+                           "doctor names them.");
   return answer;
 }
 

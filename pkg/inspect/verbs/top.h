@@ -13,9 +13,11 @@ namespace dra::inspect {
 struct Scope {
   std::string ns;  // empty: all namespaces
   api::LabelSelector labels;
+  std::string node{};  // empty: all nodes
 };
 
-// By node and driver: devices, free shapes, shared capacity left. Nodes that match the labels.
+// By node and driver: cards by state, free shapes, shared capacity left. Nodes that match the labels, in natural order
+// (tpu-2 before tpu-15), and the sum of each driver that is on several.
 Answer top_nodes(State& state, const Scope& scope);
 // By device class: devices, and the largest request that fits one node.
 Answer top_classes(State& state);

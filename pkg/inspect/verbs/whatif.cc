@@ -6,6 +6,7 @@
 
 #include "pkg/api/selectors.h"
 #include "pkg/base/timestamp.h"
+#include "pkg/inspect/state/silicon.h"
 #include "pkg/inspect/state/volumes.h"
 #include "pkg/inspect/verbs/waiting.h"
 #include "pkg/placement/storage_facts.h"
@@ -39,7 +40,7 @@ class Simulation {
       case Change::Kind::kCordon:
         return cordon(change.target);
       case Change::Kind::kTaint:
-        return change.all ? taint_all(change.taint) : taint(change.target, change.taint);
+        return change.all ? taint_all(change.taint) : taint(change);
       case Change::Kind::kAddNode:
         return add_nodes(change.target, change.count);
       case Change::Kind::kScale:
@@ -112,10 +113,10 @@ class Simulation {
     return {};
   }
 
-  Result<void> taint(const std::string& target, const api::DeviceTaint& taint) {
-    const size_t slash = target.find('/');
-    const std::string node = target.substr(0, slash),
-                      device = slash == std::string::npos ? "" : target.substr(slash + 1);
+  Result<void> taint(const Change& change) {
+    const size_t slash = change.target.find('/');
+    const std::string node = change.target.substr(0, slash);
+    const std::string device = slash == std::string::npos ? "" : change.target.substr(slash + 1);
     size_t rules = 0;
     for (const auto& [name, slice] : after.slices) {
       if (slice->node_name != node) continue;
@@ -123,19 +124,28 @@ class Simulation {
                                       : std::any_of(slice->devices.begin(), slice->devices.end(),
                                                     [&](const api::Device& one) { return one.name == device; });
       if (!has) continue;
-      auto rule = std::make_shared<api::DeviceTaintRule>();
-      rule->metadata.name = "whatif-" + std::to_string(rules++);
-      rule->has_selector = true;
-      rule->driver = slice->driver;
-      rule->pool = slice->pool.name;
-      if (!device.empty()) rule->device = device;
-      rule->taint = taint;
-      tainted_.emplace(slice->driver, slice->pool.name, device);
-      after.taint_rules[rule->metadata.name] = std::move(rule);
+      std::vector<std::string> names{device};
+      if (!device.empty() && !change.alone)
+        for (std::string& other : on_same_silicon(after, slice->driver, slice->pool.name, device))
+          names.push_back(std::move(other));
+      for (const std::string& one : names) add_rule(rules++, *slice, one, change.taint);
     }
-    if (rules == 0) return fail(Code::kNotFound, "no device " + quote(target) + " is published");
-    if (taint.effect == "NoExecute") evict_from_tainted(taint);
+    if (rules == 0) return fail(Code::kNotFound, "no device " + quote(change.target) + " is published");
+    if (change.taint.effect == "NoExecute") evict_from_tainted(change.taint);
     return {};
+  }
+
+  void add_rule(size_t number, const api::ResourceSlice& slice, const std::string& device,
+                const api::DeviceTaint& taint) {
+    auto rule = std::make_shared<api::DeviceTaintRule>();
+    rule->metadata.name = "whatif-" + std::to_string(number);
+    rule->has_selector = true;
+    rule->driver = slice.driver;
+    rule->pool = slice.pool.name;
+    if (!device.empty()) rule->device = device;
+    rule->taint = taint;
+    tainted_.emplace(slice.driver, slice.pool.name, device);
+    after.taint_rules[rule->metadata.name] = std::move(rule);
   }
 
   // A rule with an empty selector, as --all writes it: also covers devices without a node.
@@ -420,6 +430,28 @@ Result<std::vector<PodFate>> whatif(const Objects& objects, const Change& change
         {key, kind, "", placed.node, now ? device_names(placed) : std::vector<std::string>{}, now ? "" : placed.why});
   }
   return fates;
+}
+
+std::string taint_reaches(const Objects& objects, const Change& change) {
+  const size_t slash = change.target.find('/');
+  if (change.kind != Change::Kind::kTaint || change.all || slash == std::string::npos) return "";
+  const std::string node = change.target.substr(0, slash), device = change.target.substr(slash + 1);
+  for (const auto& [name, slice] : objects.slices) {
+    if (slice->node_name != node) continue;
+    const bool has = std::any_of(slice->devices.begin(), slice->devices.end(),
+                                 [&](const api::Device& one) { return one.name == device; });
+    if (!has) continue;
+    const std::vector<std::string> others = on_same_silicon(objects, slice->driver, slice->pool.name, device);
+    if (others.empty()) return "";
+    const std::string those = counted(others.size(), "device") + " on the same silicon (" + others.front() +
+                              (others.size() > 1 ? " to " + others.back() : "") + ")";
+    return change.alone ? those + " would stay usable: a taint of " + device +
+                              " alone, like a DeviceTaintRule for it, does not "
+                              "reach them"
+                        : "with " + device + ", " + those + " would get the taint; a DeviceTaintRule for " + device +
+                              " alone would leave them usable";
+  }
+  return "";
 }
 
 Answer whatif_answer(const std::vector<PodFate>& fates, const Objects& objects) {

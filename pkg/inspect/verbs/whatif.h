@@ -21,6 +21,7 @@ struct Change {
   api::DeviceTaint taint;  // kTaint
   uint32_t count = 1;      // kAddNode: how many; kScale: replicas
   bool all = false;        // kTaint, instead of a target: every device of the cluster
+  bool alone = false;      // kTaint: the device alone, not what draws on the same silicon (taint.h)
 };
 // The names of the kinds on a command line: "delete", "drain", "cordon", "taint", "add-node", "scale".
 Result<Change::Kind> change_kind_of(std::string_view word);
@@ -46,6 +47,9 @@ struct PodFate {
   std::vector<std::string> devices;
   std::string why;  // why it waits
 };
+
+// kTaint of one device: which devices would get the taint, and what rules of others do with it; empty for others.
+std::string taint_reaches(const Objects& objects, const Change& change);
 
 // Unaffected pods are left out. Errors: the object is not known.
 Result<std::vector<PodFate>> whatif(const Objects& objects, const Change& change, const StateOptions& options,

@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <tuple>
+#include <unordered_map>
 #include <utility>
 
+#include "pkg/inventory/bits.h"
 #include "pkg/inventory/device_index.h"
 #include "pkg/inventory/pool.h"
 
@@ -71,7 +73,11 @@ DeviceGauges::DeviceGauges(metrics::Registry& r, const inventory::Inventory& inv
       by_class_(r.gauges("dra_class_devices",
                          "[ALPHA] Devices of complete pools that the selectors of a DeviceClass choose, by class and "
                          "state.",
-                         {"class", "state"})) {}
+                         {"class", "state"})),
+      cards_(r.gauges("dra_cards",
+                      "[ALPHA] Cards by driver: in total, and used, where a card that is used in part counts in part. "
+                      "All devices that draw on one counter set are one card, like a GPU and its partitions.",
+                      {"driver", "state"})) {}
 
 bool DeviceGauges::refresh_some() {
   switch (step_) {
@@ -102,12 +108,43 @@ bool DeviceGauges::end(bool current) {
   return true;
 }
 
+DeviceGauges::Cards DeviceGauges::cards_of(const inventory::Pool& pool) {
+  std::unordered_map<inventory::StrId, double> used_of;  // by counter set
+  for (const inventory::Counter& counter : pool.counters()) {
+    if (counter.set == inventory::kNoStr) continue;  // an unused entry
+    double& used = used_of.try_emplace(counter.set, 0).first->second;
+    if (counter.total > 0)
+      used = std::max(used, static_cast<double>(counter.consumed) / static_cast<double>(counter.total));
+  }
+  Cards cards{static_cast<double>(used_of.size()), 0};
+  for (const auto& [set, used] : used_of) cards.used += std::min(used, 1.0);
+  for (uint32_t device = 0; device < pool.size(); ++device) {
+    if (pool.uses_begin(device) != pool.uses_end(device)) continue;
+    cards.total += 1;
+    if (inventory::test_bit(pool.charged(), device)) cards.used += 1;
+  }
+  return cards;
+}
+
+void DeviceGauges::serve_cards(const std::map<std::string, Cards>& drivers) {
+  std::erase_if(card_drivers_, [&](const std::string& driver) {
+    if (drivers.contains(driver)) return false;
+    for (const char* state : {"total", "used"}) cards_.remove({driver, state});
+    return true;
+  });
+  for (const auto& [driver, cards] : drivers) {
+    cards_.with({driver, "total"}).set(cards.total);
+    cards_.with({driver, "used"}).set(cards.used);
+    card_drivers_.insert(driver);
+  }
+}
+
 void DeviceGauges::count_pools() {
   const inventory::DeviceIndex& index = inventory_.device_index();
   const auto end = static_cast<inventory::PoolId>(std::min(index.pool_slots(), next_pool_ + kPoolsOfPiece));
   for (; next_pool_ < end; ++next_pool_)
     if (const inventory::Pool* pool = index.pool(next_pool_); pool != nullptr && pool->has_slices())
-      counted_.push_back({next_pool_, inventory_.usage(next_pool_, ignored_taints_)});
+      counted_.push_back({next_pool_, inventory_.usage(next_pool_, ignored_taints_), cards_of(*pool)});
 }
 
 void DeviceGauges::serve_pools() {
@@ -126,9 +163,13 @@ void DeviceGauges::serve_pools() {
   usage_.clear();
   std::map<Labels, inventory::Usage> drivers, pools;
   std::map<std::string, inventory::Usage> others;
+  std::map<std::string, Cards> cards;
   for (size_t i = 0; i < counted_.size(); ++i) {
     const inventory::Pool& pool = *index.pool(counted_[i].pool);
     usage_[pool.driver_text] += counted_[i].usage;
+    Cards& of_driver = cards[pool.driver_text];
+    of_driver.total += counted_[i].cards.total;
+    of_driver.used += counted_[i].cards.used;
     if (i < named)
       pools[{pool.driver_text, pool.name_text}] += counted_[i].usage;
     else
@@ -138,6 +179,7 @@ void DeviceGauges::serve_pools() {
   for (const auto& [driver, usage] : usage_) drivers[{driver}] = usage;
   serve(by_driver_, drivers, drivers_);
   serve(by_pool_, pools, pools_);
+  serve_cards(cards);
   counted_ = {};
 }
 

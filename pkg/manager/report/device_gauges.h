@@ -20,6 +20,10 @@
 #include "pkg/inventory/inventory.h"
 #include "pkg/metrics/metrics.h"
 
+namespace dra::inventory {
+class Pool;
+}
+
 namespace dra::manager {
 
 class DeviceGauges {
@@ -43,14 +47,23 @@ class DeviceGauges {
   const std::map<std::string, inventory::Usage>& drivers() const { return usage_; }
 
  private:
+  // Devices that draw on one counter set are one card, any other device is one by itself. A card with counters is in
+  // use by the part that is taken of its scarcest counter.
+  struct Cards {
+    double total = 0;
+    double used = 0;
+  };
   struct Counted {
     inventory::PoolId pool;
     inventory::Usage usage;
+    Cards cards;
   };
   enum class Step { kBegin, kPools, kClasses };
 
+  static Cards cards_of(const inventory::Pool& pool);
   void count_pools();
   void serve_pools();
+  void serve_cards(const std::map<std::string, Cards>& drivers);
   void begin_classes();
   bool count_class();
   bool end(bool current);  // true
@@ -61,6 +74,8 @@ class DeviceGauges {
   metrics::GaugeFamily& by_driver_;
   metrics::GaugeFamily& by_pool_;
   metrics::GaugeFamily& by_class_;
+  metrics::GaugeFamily& cards_;
+  std::set<std::string> card_drivers_;  // served
   std::map<std::string, inventory::Usage> usage_;
   std::set<std::vector<std::string>> drivers_, pools_, classes_;  // label values served, without the state
   uint64_t version_ = 0;

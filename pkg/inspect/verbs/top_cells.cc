@@ -1,0 +1,24 @@
+#include "pkg/inspect/verbs/top_cells.h"
+
+namespace dra::inspect {
+
+Cell some_or_dash(std::string text) {
+  return text.empty() ? Cell("-", Tone::kDim) : Cell(std::move(text));
+}
+
+Cell bad_cell(uint32_t bad) {
+  Cell cell(bad);
+  if (bad > 0) cell.tone = Tone::kBad;
+  return cell;
+}
+
+bool devices_are_uncertain(const Objects& objects) {
+  return objects.hides("resourceslices") || objects.hides("resourceclaims");
+}
+
+void note_hidden(Answer& answer, const Objects& objects) {
+  for (const Hidden& hidden : objects.hidden)
+    answer.notes.push_back("not visible: " + hidden.what + " (" + hidden.why + "); figures leave them out");
+}
+
+}  // namespace dra::inspect

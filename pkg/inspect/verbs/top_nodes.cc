@@ -1,0 +1,298 @@
+// top nodes: cards by state, what can still be cut, and what is left of shared devices.
+#include <algorithm>
+#include <map>
+
+#include "pkg/api/selectors.h"
+#include "pkg/inspect/state/shapes.h"
+#include "pkg/inspect/state/silicon.h"
+#include "pkg/inspect/verbs/top.h"
+#include "pkg/inspect/verbs/top_cells.h"
+#include "pkg/inventory/amount.h"
+
+namespace dra::inspect {
+namespace {
+
+constexpr const char* kAnyNode = "<shared>";
+
+struct Bin {
+  CardCounts cards;
+  uint32_t devices = 0, held = 0;  // by name
+  std::vector<FreeShape> shapes;
+  std::map<std::string, inventory::Amount> shared_left;
+  std::vector<std::string> troubles;  // of pools
+};
+
+// "tpu-2" before "tpu-15": digits compare as numbers.
+bool natural_less(std::string_view a, std::string_view b) {
+  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
+  const auto digits = [&](std::string_view text, size_t from) {
+    size_t end = from;
+    while (end < text.size() && is_digit(text[end])) ++end;
+    while (from + 1 < end && text[from] == '0') ++from;
+    return std::pair{text.substr(from, end - from), end};
+  };
+  size_t i = 0, j = 0;
+  while (i < a.size() && j < b.size()) {
+    if (is_digit(a[i]) && is_digit(b[j])) {
+      const auto [one, after_one] = digits(a, i);
+      const auto [other, after_other] = digits(b, j);
+      if (one.size() != other.size()) return one.size() < other.size();
+      if (one != other) return one < other;
+      i = after_one;
+      j = after_other;
+    } else if (a[i] != b[j]) {
+      return a[i] < b[j];
+    } else {
+      ++i;
+      ++j;
+    }
+  }
+  if (i < a.size() || j < b.size()) return j < b.size();
+  return a < b;  // they differ in leading zeros, if at all
+}
+
+// By node, then driver.
+struct RowOrder {
+  using Row = std::pair<std::string, std::string>;
+  bool operator()(const Row& a, const Row& b) const {
+    return a.first == b.first ? a.second < b.second : natural_less(a.first, b.first);
+  }
+};
+using Bins = std::map<RowOrder::Row, Bin, RowOrder>;
+
+// A line for each driver with several rows.
+std::vector<std::string> sums_of(const Bins& bins) {
+  std::map<std::string, std::pair<size_t, CardCounts>> sums;
+  for (const auto& [where, bin] : bins) {
+    auto& [rows, cards] = sums[where.second];
+    ++rows;
+    cards += bin.cards;
+  }
+  std::vector<std::string> lines;
+  for (const auto& [driver, sum] : sums) {
+    const auto& [rows, cards] = sum;
+    if (rows < 2) continue;
+    lines.push_back(driver + ": " + counted(cards.total, "card") + ", " + std::to_string(cards.whole) + " whole, " +
+                    std::to_string(cards.cut) + " cut, " + std::to_string(cards.free) + " free, " +
+                    std::to_string(cards.bad) + " bad");
+  }
+  return lines;
+}
+
+// What claims hold of shared devices.
+using SharedUse = std::map<inventory::DeviceName, std::map<std::string, inventory::Amount>>;
+
+inventory::Amount amount_in(const std::string& text) {
+  const auto quantity = api::Quantity::parse(text);
+  return quantity ? inventory::to_amount(*quantity) : 0;
+}
+
+SharedUse shared_use_of(const Objects& objects) {
+  SharedUse use;
+  for (const auto& [key, claim] : objects.claims) {
+    if (!claim->status.allocation) continue;
+    for (const auto& result : claim->status.allocation->results)
+      for (const auto& [name, text] : result.consumed_capacity)
+        use[{result.driver, result.pool, result.device}][name] += amount_in(text);
+  }
+  return use;
+}
+
+// What is left of a shared device.
+std::map<std::string, inventory::Amount> left_of(const inventory::PoolInfo& pool, const api::Device& device,
+                                                 const SharedUse& use) {
+  std::map<std::string, inventory::Amount> left;
+  const auto used = use.find({pool.driver, pool.name, device.name});
+  for (const auto& [name, capacity] : device.capacity) {
+    inventory::Amount amount = amount_in(capacity.value);
+    if (used != use.end())
+      if (const auto taken = used->second.find(name); taken != used->second.end()) amount -= taken->second;
+    left[name] = std::max<inventory::Amount>(amount, 0);
+  }
+  return left;
+}
+
+// Partitions of one card that overlap are alternatives, so they are not added up: of a card in use counts what is left
+// of its devices in use, and of any other card the most that one of its devices has.
+void add_shared_left(Bin& bin, const inventory::PoolInfo& pool, const Card& card,
+                     const std::map<std::string_view, const inventory::DeviceInfo*>& info, const SharedUse& use) {
+  std::map<std::string, inventory::Amount> held, most;
+  bool in_use = false;
+  for (const api::Device* device : card.devices) {
+    const inventory::DeviceInfo& known = *info.at(device->name);
+    in_use = in_use || !known.holders.empty();
+    if (!device->allow_multiple_allocations) continue;
+    for (const auto& [name, amount] : left_of(pool, *device, use)) {
+      if (!known.holders.empty()) held[name] += amount;
+      if (card.devices.size() == 1 || known.available) most[name] = std::max(most[name], amount);
+    }
+  }
+  for (const auto& [name, amount] : in_use ? held : most) bin.shared_left[name] += amount;
+}
+
+// Whole amounts with a binary suffix where that is exact and short: "40Gi".
+std::string amount_for_people(inventory::Amount amount) {
+  static constexpr const char* kSuffixes[] = {"", "Ki", "Mi", "Gi", "Ti", "Pi"};
+  size_t suffix = 0;
+  inventory::Amount whole = amount / inventory::kNanosPerUnit;
+  if (whole * inventory::kNanosPerUnit != amount) return inventory::amount_text(amount);
+  while (suffix + 1 < std::size(kSuffixes) && whole != 0 && whole % 1024 == 0) {
+    whole /= 1024;
+    ++suffix;
+  }
+  return inventory::amount_text(whole * inventory::kNanosPerUnit) + kSuffixes[suffix];
+}
+
+std::string shared_text(const std::map<std::string, inventory::Amount>& left) {
+  std::string text;
+  for (const auto& [name, amount] : left) text += (text.empty() ? "" : ", ") + name + " " + amount_for_people(amount);
+  return text;
+}
+
+std::string pool_trouble(const inventory::PoolInfo& pool) {
+  return pool.name + " is " + std::string(inventory::pool_state_name(pool.state)) + ": " + pool.reason;
+}
+
+// What a field that is not known takes away: all devices of a pool, or some. Empty: nothing.
+std::string pool_refusal(const inventory::PoolInfo& pool, const std::vector<inventory::DeviceInfo>& devices) {
+  if (!pool.refused.empty()) return pool.name + " is refused: " + pool.refused;
+  if (!pool.refuses_some) return "";
+  size_t refused = 0;
+  std::string why;
+  for (const inventory::DeviceInfo& device : devices) {
+    if (device.refused.empty()) continue;
+    ++refused;
+    if (why.empty()) why = device.refused;
+  }
+  return refused == 0 ? "" : pool.name + " has " + counted(refused, "refused device") + ": " + why;
+}
+
+// The slices of an entry of Inventory::pools_by_node(): those of its node, and all with counters.
+std::vector<const api::ResourceSlice*> slices_of(const inventory::PoolInfo& part,
+                                                 std::vector<const api::ResourceSlice*> slices) {
+  std::erase_if(slices, [&](const api::ResourceSlice* slice) {
+    return slice->shared_counters.empty() && !slice->node_name.empty() && slice->node_name != part.node;
+  });
+  return slices;
+}
+
+// The devices of the entries of Inventory::pools_by_node(). The entries of a pool follow each other, and the pool is
+// listed once for all of them.
+class DevicesOfParts {
+ public:
+  explicit DevicesOfParts(const inventory::Inventory& inventory) : inventory_(inventory) {}
+  const std::vector<inventory::DeviceInfo>& of(const inventory::PoolInfo& part) {
+    if (pool_ != part.id) {
+      by_node_.clear();
+      for (inventory::DeviceInfo& device : inventory_.devices(part.id))
+        by_node_[device.node].push_back(std::move(device));
+      pool_ = part.id;
+    }
+    return by_node_[part.node];
+  }
+
+ private:
+  const inventory::Inventory& inventory_;
+  inventory::PoolId pool_ = inventory::kNone;
+  std::map<std::string, std::vector<inventory::DeviceInfo>> by_node_;
+};
+
+// Whether each device of the slices is a card and belongs to one claim at most: then the inventory's figures say all.
+bool each_is_a_card(const std::vector<const api::ResourceSlice*>& slices) {
+  return std::all_of(slices.begin(), slices.end(), [](const api::ResourceSlice* slice) {
+    return std::all_of(slice->devices.begin(), slice->devices.end(), [](const api::Device& device) {
+      return device.consumes_counters.empty() && !device.allow_multiple_allocations;
+    });
+  });
+}
+
+CardCounts cards_of_usage(const inventory::Usage& usage) {
+  CardCounts cards{usage.total, usage.used, 0, usage.free, 0};
+  cards.bad = cards.total - std::min(cards.total, cards.whole + cards.free);
+  return cards;
+}
+
+// Counts one entry of Inventory::pools_by_node(), by its slices.
+void add_pool(Bin& bin, const State& state, const inventory::PoolInfo& pool,
+              const std::vector<const api::ResourceSlice*>& slices, DevicesOfParts& parts, const SharedUse& use) {
+  const bool complete = pool.state == inventory::PoolState::kComplete;
+  const bool usable = complete && pool.refused.empty();
+  if (!complete) bin.troubles.push_back(pool_trouble(pool));
+  const inventory::Usage usage = state.inventory.usage(pool, state.options.ignored_taints);
+  bin.devices += usage.total;
+  bin.held += usage.used;
+  if (pool.refused.empty() && !pool.refuses_some && each_is_a_card(slices)) {
+    bin.cards += cards_of_usage(usage);
+    return;
+  }
+  const std::vector<inventory::DeviceInfo>& devices = parts.of(pool);
+  const std::vector<Card> cards = cards_of(slices, devices);
+  bin.cards += count_cards(cards, devices, usable, state.options.ignored_taints);
+  if (const std::string trouble = pool_refusal(pool, devices); !trouble.empty()) bin.troubles.push_back(trouble);
+  if (!usable) return;
+  std::map<std::string_view, const inventory::DeviceInfo*> info;
+  for (const inventory::DeviceInfo& device : devices) info[device.name.device] = &device;
+  bool counters = false;
+  for (const Card& card : cards) {
+    counters = counters || !card.most.empty();
+    add_shared_left(bin, pool, card, info, use);
+  }
+  if (counters) add_shapes(bin.shapes, free_shapes(slices, devices));
+}
+
+}  // namespace
+
+Answer top_nodes(State& state, const Scope& scope) {
+  const auto slices = slices_by_pool(state.objects);
+  const SharedUse use = shared_use_of(state.objects);
+  DevicesOfParts devices(state.inventory);
+  Bins bins;
+  for (const inventory::PoolInfo& pool : state.inventory.pools_by_node()) {
+    const auto parts = slices.find({pool.driver, pool.name});
+    if (parts == slices.end()) continue;  // holders only
+    if (!scope.node.empty() && pool.node != scope.node) continue;
+    if (!scope.labels.match_expressions.empty()) {
+      const auto node = state.objects.nodes.find(pool.node);
+      if (node == state.objects.nodes.end() || !api::matches(scope.labels, node->second->metadata.labels)) continue;
+    }
+    add_pool(bins[{pool.node.empty() ? kAnyNode : pool.node, pool.driver}], state, pool, slices_of(pool, parts->second),
+             devices, use);
+  }
+  Answer answer{"DRATopNodes"};
+  Table table{"",
+              "nodes",
+              {{"NODE", "node"},
+               {"DRIVER", "driver"},
+               {"TOTAL", "total"},
+               {"WHOLE", "whole"},
+               {"CUT", "cut"},
+               {"FREE", "free"},
+               {"BAD", "bad"},
+               {"CAN BE CUT", "canBeCut"},
+               {"SHARED LEFT", "sharedLeft"},
+               {"NAMES", "names", true},
+               {"HELD", "held", true},
+               {"TROUBLE", "trouble", true}},
+              {}};
+  for (auto& [where, bin] : bins) {
+    table.rows.push_back(
+        {where.first == kAnyNode ? "" : "node/" + where.first,
+         {where.first, where.second, bin.cards.total, bin.cards.whole, bin.cards.cut, bin.cards.free,
+          bad_cell(bin.cards.bad), some_or_dash(shapes_text(bin.shapes)), some_or_dash(shared_text(bin.shared_left)),
+          bin.devices, bin.held, some_or_dash(join(bin.troubles, "; "))}});
+    for (const std::string& trouble : bin.troubles)
+      if (answer.notes.size() < 20) answer.notes.push_back("pool " + trouble);
+  }
+  if (table.rows.empty())
+    answer.lines.push_back(state.objects.hides("resourceslices")
+                               ? "devices are not visible: you may not list resourceslices"
+                           : scope.node.empty() ? "no devices are published"
+                                                : "no devices are published for node " + scope.node);
+  answer.after = sums_of(bins);
+  if (devices_are_uncertain(state.objects)) answer.status = Status::kUnknown;
+  answer.tables.push_back(std::move(table));
+  note_hidden(answer, state.objects);
+  return answer;
+}
+
+}  // namespace dra::inspect
