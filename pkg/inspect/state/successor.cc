@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <initializer_list>
 #include <nlohmann/json.hpp>
 
 #include "pkg/inspect/state/manifest.h"
@@ -135,6 +136,18 @@ std::string owner_key(std::string_view kind, std::string_view ns, std::string_vi
   return std::string(kind) + "/" + std::string(ns) + "/" + std::string(name);
 }
 
+// The member at the end of the path, or null.
+const nlohmann::json& member_at(const nlohmann::json& object, std::initializer_list<const char*> path) {
+  static const nlohmann::json kNothing;
+  const nlohmann::json* at = &object;
+  for (const char* key : path) {
+    const auto found = at->is_object() ? at->find(key) : at->end();
+    if (!at->is_object() || found == at->end()) return kNothing;
+    at = &*found;
+  }
+  return *at;
+}
+
 // "web-3" -> 3; -1 for other names.
 int64_t ordinal_of(const std::string& name) {
   const size_t dash = name.rfind('-');
@@ -208,10 +221,11 @@ Result<void> add_owner(Objects& objects, const OwnerToRead& owner, std::string_v
   const nlohmann::json object = nlohmann::json::parse(text, nullptr, false);
   const std::string shown = owner.owner.kind + " " + owner.ns + "/" + owner.owner.name;
   if (!object.is_object()) return fail(Code::kInvalidArgument, shown + ": the answer is not an object");
-  const auto at = [&](const char* pointer) { return object.value(nlohmann::json::json_pointer(pointer), nlohmann::json()); };
-  const nlohmann::json uid = at("/metadata/uid");
+  const nlohmann::json& uid = member_at(object, {"metadata", "uid"});
   if (!uid.is_string() || uid.get<std::string>() != owner.owner.uid)
     return fail(Code::kNotFound, shown + " is another object than the owner of the pods: its uid differs");
+  if (!member_at(object, {"spec", "template"}).is_object())
+    return fail(Code::kInvalidArgument, shown + " has no spec.template");
   nlohmann::json named = object;
   named["kind"] = owner.owner.kind;
   const auto manifest = read_manifest(named.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace), owner.ns);
@@ -220,7 +234,7 @@ Result<void> add_owner(Objects& objects, const OwnerToRead& owner, std::string_v
   auto known = std::make_shared<OwnerTemplate>();
   known->uid = owner.owner.uid;
   known->pod = manifest->workloads.front().pod;
-  const nlohmann::json partition = at("/spec/updateStrategy/rollingUpdate/partition");
+  const nlohmann::json& partition = member_at(object, {"spec", "updateStrategy", "rollingUpdate", "partition"});
   if (owner.owner.kind == "StatefulSet" && partition.is_number_integer())
     known->from_ordinal = partition.get<int64_t>();
   objects.owner_templates[owner_key(owner.owner.kind, owner.ns, owner.owner.name)] = std::move(known);
