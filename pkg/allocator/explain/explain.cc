@@ -324,7 +324,6 @@ class Explainer {
       }
       Words of_several;
       const bool plain = alternative.constraints.empty() && !too_many && one.reach.empty() &&
-                         !one.pool->any_shareable() &&
                          (one.node != inventory::kNone || one.pool->everywhere() || !one.reached);
       if (plain) {
         add_plain(one, tally, usable, counts);
@@ -335,7 +334,7 @@ class Explainer {
           const uint32_t device = static_cast<uint32_t>(64 * w) + std::countr_zero(bits);
           DeviceCause found = constrained(alternative, one, device);
           if (too_many && found.cause == Cause::kCombination) found = {Cause::kLimit, -1, "at most 32 results a claim"};
-          note_usable(alternative, one, device, found, usable, of_several);
+          note_usable(one, device, found, usable, of_several);
           tally_up(counts, found, *one.pool, device, 1);
         }
       if (!of_several.empty()) usable.other.emplace_back(id, std::move(of_several));
@@ -421,7 +420,7 @@ class Explainer {
         if (out_of_time() && (reason.devices_examined > 0 || judged_late_++ >= kMostJudgedLate)) break;
         DeviceCause found = judge(alternative, one, device);
         if (too_many && found.cause == Cause::kCombination) found = {Cause::kLimit, -1, "at most 32 results a claim"};
-        note_usable(alternative, one, device, found, usable, of_several);
+        note_usable(one, device, found, usable, of_several);
         selected = selected || (found.cause != Cause::kClassSelector && found.cause != Cause::kWrongNode);
         auto [entry, fresh] = counts.try_emplace({found.cause, found.index, found.detail});
         CauseCount& count = entry->second;
@@ -481,8 +480,8 @@ class Explainer {
     }
   }
 
-  void note_usable(const PlanAlternative& alternative, const PoolInScope& one, uint32_t device,
-                   const DeviceCause& found, UsableOnNodes& usable, Words& of_several) const {
+  void note_usable(const PoolInScope& one, uint32_t device, const DeviceCause& found, UsableOnNodes& usable,
+                   Words& of_several) const {
     const bool passed = found.cause == Cause::kCombination;
     if (!passed && found.cause != Cause::kNodeRefused) return;
     if (one.node != inventory::kNone) {
