@@ -119,8 +119,11 @@ TEST(Verdict, TooFewOnOneNodeComesFirst) {
   verdict = never.judge();
   EXPECT_EQ(verdict.requests.at(0).most_there, 2u);
   EXPECT_EQ(sentence(verdict, {.name_holders = false}),
-            "no node can provide 5 x gpu: at most 2 of 6 devices on one node, 6 in use");
-  EXPECT_THAT(text(verdict), HasSubstr("  at most 2 of 6 devices on one node, in use or not\n"));
+            "no node can provide 5 x gpu: never fits, as no node has more than 2 of the 6 devices of class gpu, 6 in use");
+  EXPECT_THAT(text(verdict, {200, false}),
+              StartsWith("Does not fit, and never will: no node has more than 2 of the 6 devices of class gpu"));
+  EXPECT_THAT(text(verdict, {200, false}),
+              HasSubstr("  no node has more than 2 of the 6 devices of class gpu, in use or not\n"));
   VerdictWorld waits;
   waits.count = 2;
   waits.hold_all();
@@ -133,10 +136,10 @@ TEST(Verdict, TooFewOnOneNodeComesFirst) {
   elsewhere.nodes[2].devices = 4;
   elsewhere.nodes[2].unschedulable = true;
   EXPECT_THAT(sentence(elsewhere.judge()),
-              StartsWith("no node can provide 3 x gpu: at most 2 of 8 devices on one node that takes the pod, 8 in"));
+              StartsWith("no node can provide 3 x gpu: no node that takes the pod has more than 2 of the 8 devices of "
+                         "class gpu, 8 in use"));
 }
 
-// Parts of the pool not seen yet, and a device that serves several requests, may be enough.
 // kube-scheduler: "number of requested devices 33 exceeds the claim limit of 32".
 TEST(Verdict, ModeAllOfMoreDevicesThanAClaimCanHaveNamesTheLimit) {
   for (const int devices : {32, 33, 40}) {
@@ -153,6 +156,7 @@ TEST(Verdict, ModeAllOfMoreDevicesThanAClaimCanHaveNamesTheLimit) {
   }
 }
 
+// Parts of the pool not seen yet may be enough. A device that serves several requests serves each of them once.
 TEST(Verdict, TooFewOnOneNodeIsSaidOnlyWhereItIsKnown) {
   VerdictWorld incomplete;
   incomplete.count = 5;
@@ -163,8 +167,8 @@ TEST(Verdict, TooFewOnOneNodeIsSaidOnlyWhereItIsKnown) {
   shared.multiple = true;
   shared.capacity = {{"memory", "30Gi"}};
   const Verdict verdict = shared.judge();
-  EXPECT_FALSE(verdict.requests.at(0).most_there);
-  EXPECT_THAT(sentence(verdict), testing::Not(HasSubstr("at most")));
+  EXPECT_EQ(verdict.requests.at(0).most_there, 2u);
+  EXPECT_THAT(sentence(verdict), HasSubstr("never fits, as no node has more than 2 of the 6 devices of class gpu"));
 }
 
 // Devices that the class does not select are not a reason, unless it selects nothing.
@@ -223,7 +227,9 @@ TEST(Verdict, TwoClaimsOfOnePod) {
   VerdictWorld world;
   world.claims.push_back(world.claim("nic", "nic", 2));
   const Verdict verdict = world.judge();
-  EXPECT_EQ(sentence(verdict), "no node can provide 2 x nic (claim nic): 3 devices usable, but at most 1 on one node");
+  EXPECT_EQ(sentence(verdict), 
+            "no node can provide 2 x nic (claim nic): never fits, as no node has more than 1 of the 3 devices of class "
+            "nic, 3 usable");
   EXPECT_THAT(sentence(verdict, {.claim = "ns/nic"}), HasSubstr("2 x nic"));
   check_sums(verdict, "two claims");
 }
