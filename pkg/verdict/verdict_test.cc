@@ -234,6 +234,72 @@ TEST(Verdict, TwoClaimsOfOnePod) {
   check_sums(verdict, "two claims");
 }
 
+// A device of each kind behind one root, and all network cards are taken: no accelerator has a common root with a free
+// card, but what would help is a card.
+TEST(Verdict, TheRequestThatLacksMoreThanACommonValueComesFirst) {
+  VerdictWorld world;
+  world.judge();  // creates the nodes
+  const auto publish = [&](const std::string& driver, size_t node) {
+    api::ResourceSlice slice;
+    slice.metadata.name = driver + std::to_string(node);
+    slice.driver = driver + ".example.com";
+    slice.node_name = "n" + std::to_string(node);
+    slice.pool = {slice.node_name, 1, 1};
+    api::Device& device = slice.devices.emplace_back();
+    device.name = "d";
+    device.attributes["root.example.com/root"] = slice.node_name;
+    world.inventory.apply_slice(slice);
+  };
+  api::ResourceClaim pair;
+  pair.metadata.ns = "ns";
+  pair.metadata.name = pair.metadata.uid = "pair";
+  for (const std::string driver : {"acc", "net"}) {
+    api::DeviceClass of_driver;
+    of_driver.metadata.name = driver;
+    of_driver.selectors = {"device.driver == \"" + driver + ".example.com\""};
+    world.inventory.apply_class(of_driver);
+    for (size_t node = 0; node < 3; ++node) publish(driver, node);
+    api::DeviceRequest& request = pair.spec.requests.emplace_back();
+    request.name = driver;
+    request.exactly.emplace().device_class_name = driver;
+    request.exactly->count = 1;
+  }
+  pair.spec.constraints.push_back({{}, "root.example.com/root", std::nullopt});
+  for (size_t node = 0; node < 3; ++node) {
+    api::ResourceClaim holder;
+    holder.metadata.ns = "other";
+    holder.metadata.name = holder.metadata.uid = "n" + std::to_string(node) + "-net";
+    holder.status.allocation.emplace().results.push_back({"r", "net.example.com", "n" + std::to_string(node), "d"});
+    world.inventory.apply_claim(holder);
+  }
+  Question question = world.question;
+  question.claims = {std::make_shared<const api::ResourceClaim>(pair)};
+  Facts facts = world.facts();
+  facts.name_of_holder = nullptr;
+  const Verdict verdict = judge(facts, question);
+  EXPECT_THAT(sentence(verdict), StartsWith("no node can provide 1 x net: 3 devices in use"));
+  EXPECT_THAT(text(verdict), StartsWith("Does not fit: no node has 1 x net: 3 devices in use."));
+}
+
+// A comparison that nothing passes is said with what there is.
+TEST(Verdict, NamesTheValuesThatExist) {
+  VerdictWorld memory;
+  memory.selectors = {"device.capacity[\"gpu.example.com\"].memory.compareTo(quantity(\"96Gi\")) >= 0"};
+  EXPECT_THAT(sentence(memory.judge()), HasSubstr("(memory >= 96Gi: the largest has 80Gi)"));
+  VerdictWorld product;
+  product.selectors = {"device.attributes[\"gpu.example.com\"].productName == \"H200\""};
+  EXPECT_THAT(sentence(product.judge()), HasSubstr("(productName == \"H200\": there are A100 (6))"));
+  VerdictWorld of_class;
+  of_class.class_selectors = {"device.driver == \"gpu.example.com\" && "
+                              "device.attributes[\"gpu.example.com\"].productName == \"H200\""};
+  EXPECT_THAT(sentence(of_class.judge()), HasSubstr("productName == \"H200\": there are A100 (6)"));
+  // Where some device passes, the values are not why.
+  VerdictWorld passes;
+  passes.hold_all();
+  passes.selectors = {"device.attributes[\"gpu.example.com\"].productName == \"A100\""};
+  EXPECT_THAT(sentence(passes.judge()), Not(HasSubstr("there are")));
+}
+
 TEST(Verdict, KindLeavesOutFiguresAndNames) {
   VerdictWorld six, five;
   six.hold_all();
