@@ -122,7 +122,10 @@ TEST(WhatIf, APodOfGateModeComesAgainWithoutItsPin) {
   EXPECT_EQ(replay(world.objects, "pod/run", "ml", {})->status, Status::kYes);
   // A dump of the pod, as `kubectl get pod -o yaml` writes it.
   Manifest dump;
-  dump.workloads.push_back({"Pod", "run", *world.objects.pods.at("ml/run")});
+  Workload& dumped = dump.workloads.emplace_back();
+  dumped.kind = "Pod";
+  dumped.name = "run";
+  dumped.pod = *world.objects.pods.at("ml/run");
   FitsOptions options;
   options.copies = 1;
   const auto fits_now = fits(world.objects, dump, options);
