@@ -49,7 +49,8 @@ std::string refusal_of(const Fleet& fleet, const Machine& machine) {
 }
 bool is_selected(const Fleet& fleet, const Gpu& gpu) {
   if (fleet.selects == Selects::kProduct) return gpu.product == fleet.constant;
-  if (fleet.selects == Selects::kMemory) return *api::Quantity::parse(gpu.memory) >= *api::Quantity::parse(fleet.constant);
+  if (fleet.selects == Selects::kMemory)
+    return *api::Quantity::parse(gpu.memory) >= *api::Quantity::parse(fleet.constant);
   return true;
 }
 bool is_usable(const Fleet& fleet, const Gpu& gpu) {
@@ -307,7 +308,8 @@ class Reader {
   // In a sentence: "3 nodes (2 with the devices: node-a, node-b): cordoned", "node-a (has the devices): cordoned".
   void nodes(const std::string& reason) {
     const std::set<std::string> there = refused(fleet_, reason, false), able = refused(fleet_, reason, true);
-    const std::regex several("(\\d+) nodes(?: \\(((?:(\\d+|all) with the devices: )?)([^)]*)\\))?: " + pattern_of(reason));
+    const std::regex several("(\\d+) nodes(?: \\(((?:(\\d+|all) with the devices: )?)([^)]*)\\))?: " +
+                             pattern_of(reason));
     for (std::smatch match; std::regex_search(text_, match, several);) {
       EXPECT_EQ(match.str(1), std::to_string(there.size())) << match.str();
       const std::string with = able.empty() ? "" : able.size() == there.size() ? "all" : std::to_string(able.size());
@@ -330,8 +332,9 @@ class Reader {
   // On the page: "3  cordoned - 2 have the devices (node-a, node-b)"; and the headline.
   void lines(const std::string& reason) {
     const std::set<std::string> there = refused(fleet_, reason, false), able = refused(fleet_, reason, true);
-    const std::regex line("(\\d+)  " + pattern_of(reason) +
-                          "(?: - (?:(\\d+) ha(?:s|ve) the devices|has the devices))?(?: \\(([^)]*?)(?: and (\\d+) more)?\\))?");
+    const std::regex line(
+        "(\\d+)  " + pattern_of(reason) +
+        "(?: - (?:(\\d+) ha(?:s|ve) the devices|has the devices))?(?: \\(([^)]*?)(?: and (\\d+) more)?\\))?");
     for (std::smatch match; std::regex_search(text_, match, line);) {
       EXPECT_EQ(match.str(1), std::to_string(there.size())) << match.str();
       const bool some = !able.empty() && able.size() < there.size();
@@ -391,12 +394,14 @@ TEST(Numbers, AreThoseOfASlowTwin) {
     const Sum selected = sum_of(fleet, is_there, [&](const Gpu& gpu) { return is_selected(fleet, gpu); });
     if (fleet.wanted > 1 && is_never(fleet) && selected.all >= fleet.wanted) {
       ++never;
-      EXPECT_EQ(said.find("no node can provide " + std::to_string(fleet.wanted) + " x gpu: never fits, as no node has"), 0u);
+      EXPECT_EQ(said.find("no node can provide " + std::to_string(fleet.wanted) + " x gpu: never fits, as no node has"),
+                0u);
       EXPECT_TRUE(page.starts_with("Does not fit, and never will: no node has more than "));
     }
     if (testing::Test::HasFailure()) return;
   }
-  std::cout << refusals << " refusals of " << cases << " questions, " << numbers << " digits, " << never << " never fit\n";
+  std::cout << refusals << " refusals of " << cases << " questions, " << numbers << " digits, " << never
+            << " never fit\n";
 }
 
 }  // namespace

@@ -79,10 +79,11 @@ void write_nodes(const Verdict& verdict, const TextOptions& options, Page& page)
     const bool passes = group.problem == NodeProblem::kDevices;
     std::string line = grouped(group.nodes) + "  " + (passes ? "would do, but for the devices" : group.text);
     if (group.with_devices > 0)
-      line += group.with_devices == group.nodes ? " - has the devices"
-                                                : " - " + grouped(group.with_devices) +
-                                                      (group.with_devices == 1 ? " has" : " have") + " the devices";
-    if (const std::string names = names_of(group.names, named_nodes_of(group), options.wide ? kMaxNames : 3); !names.empty())
+      line += group.with_devices == group.nodes
+                  ? " - has the devices"
+                  : " - " + grouped(group.with_devices) + (group.with_devices == 1 ? " has" : " have") + " the devices";
+    if (const std::string names = names_of(group.names, named_nodes_of(group), options.wide ? kMaxNames : 3);
+        !names.empty())
       line += " (" + names + ")";
     page.line(2, line);
   }

@@ -118,8 +118,9 @@ TEST(Verdict, TooFewOnOneNodeComesFirst) {
   never.hold_all();
   verdict = never.judge();
   EXPECT_EQ(verdict.requests.at(0).most_there, 2u);
-  EXPECT_EQ(sentence(verdict, {.name_holders = false}),
-            "no node can provide 5 x gpu: never fits, as no node has more than 2 of the 6 devices of class gpu, 6 in use");
+  EXPECT_EQ(
+      sentence(verdict, {.name_holders = false}),
+      "no node can provide 5 x gpu: never fits, as no node has more than 2 of the 6 devices of class gpu, 6 in use");
   EXPECT_THAT(text(verdict, {200, false}),
               StartsWith("Does not fit, and never will: no node has more than 2 of the 6 devices of class gpu"));
   EXPECT_THAT(text(verdict, {200, false}),
@@ -227,7 +228,7 @@ TEST(Verdict, TwoClaimsOfOnePod) {
   VerdictWorld world;
   world.claims.push_back(world.claim("nic", "nic", 2));
   const Verdict verdict = world.judge();
-  EXPECT_EQ(sentence(verdict), 
+  EXPECT_EQ(sentence(verdict),
             "no node can provide 2 x nic (claim nic): never fits, as no node has more than 1 of the 3 devices of class "
             "nic, 3 usable");
   EXPECT_THAT(sentence(verdict, {.claim = "ns/nic"}), HasSubstr("2 x nic"));
@@ -290,8 +291,9 @@ TEST(Verdict, NamesTheValuesThatExist) {
   product.selectors = {"device.attributes[\"gpu.example.com\"].productName == \"H200\""};
   EXPECT_THAT(sentence(product.judge()), HasSubstr("(productName == \"H200\": there are A100 (6))"));
   VerdictWorld of_class;
-  of_class.class_selectors = {"device.driver == \"gpu.example.com\" && "
-                              "device.attributes[\"gpu.example.com\"].productName == \"H200\""};
+  of_class.class_selectors = {
+      "device.driver == \"gpu.example.com\" && "
+      "device.attributes[\"gpu.example.com\"].productName == \"H200\""};
   EXPECT_THAT(sentence(of_class.judge()), HasSubstr("productName == \"H200\": there are A100 (6)"));
   // Where some device passes, the values are not why.
   VerdictWorld passes;

@@ -111,7 +111,8 @@ class Situation {
     const Json either{{"key", "kubernetes.io/hostname"}, {"operator", "Exists"}};
     const Json other{{"key", "kubernetes.io/hostname"}, {"operator", "NotIn"}, {"values", {"elsewhere"}}};
     made["spec"]["affinity"]["nodeAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]["nodeSelectorTerms"] =
-        Json::array({Json{{"matchExpressions", Json::array({either})}}, Json{{"matchExpressions", Json::array({other})}}});
+        Json::array(
+            {Json{{"matchExpressions", Json::array({either})}}, Json{{"matchExpressions", Json::array({other})}}});
     return made;
   }
 
@@ -140,7 +141,8 @@ class Situation {
   // The next pods of a set ask for another number of devices; those that exist stay as they are.
   void change_a_template() {
     const std::string name = replicas_.begin()->first;
-    const Json claims = Json::array({Json{{"name", "gpu"}, {"resourceClaimTemplateName", "take-" + std::to_string(up_to(4))}}});
+    const Json claims =
+        Json::array({Json{{"name", "gpu"}, {"resourceClaimTemplateName", "take-" + std::to_string(up_to(4))}}});
     api().merge(Api::path("ReplicaSet", name), {{"spec", {{"template", {{"spec", {{"resourceClaims", claims}}}}}}}});
   }
 

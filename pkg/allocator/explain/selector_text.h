@@ -19,7 +19,8 @@ struct NamedValue {
   std::string name;        // "domain/name"
   std::string_view after;  // what follows it in the text
 };
-// What `device.attributes["domain"].name` and `["domain"]["name"]` name, in order; `what` is "attributes" or "capacity".
+// What `device.attributes["domain"].name` and `["domain"]["name"]` name, in order; `what` is "attributes" or
+// "capacity".
 std::vector<NamedValue> values_named(std::string_view text, std::string_view what);
 
 }  // namespace dra::allocator

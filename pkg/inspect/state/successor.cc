@@ -63,7 +63,7 @@ api::NodeSelectorTerm pin_in(const api::NodeSelector& selector, const Requiremen
   api::NodeSelectorTerm pin;
   const auto first = std::find_if(selector.terms.begin(), selector.terms.end(), has_requirements);
   if (first == selector.terms.end()) return pin;
-  const auto in_every_term = [&](Requirements api::NodeSelectorTerm::* part, const Requirement& one) {
+  const auto in_every_term = [&](Requirements api::NodeSelectorTerm::*part, const Requirement& one) {
     return std::all_of(selector.terms.begin(), selector.terms.end(), [&](const api::NodeSelectorTerm& term) {
       return !has_requirements(term) || contains(term.*part, one);
     });

@@ -76,9 +76,8 @@ TEST(Successor, IsThePodBeforeTheGateWasLifted) {
 
 TEST(Successor, LosesStatusAndMarksAndKeepsWhatItsAuthorWrote) {
   api::Pod pod = *named_object<api::Pod>("ml", "p");
-  pod.metadata.annotations = {{std::string(reconcile::kAvoidedDevices), "d/p/x=1"},
-                              {"dra-controller-manager/group", "2"},
-                              {"mine", "too"}};
+  pod.metadata.annotations = {
+      {std::string(reconcile::kAvoidedDevices), "d/p/x=1"}, {"dra-controller-manager/group", "2"}, {"mine", "too"}};
   pod.phase = "Running";
   pod.nominated_node_name = "n1";
   pod.extended_resource_claim_status = api::PodExtendedResourceClaimStatus{"p-extended", {}};
@@ -96,7 +95,8 @@ TEST(Successor, KeepsANodeThatOthersChose) {
   api::Pod pod = *named_object<api::Pod>("ml", "p");
   pod.node_affinity = api::NodeAffinity{api::NodeSelector{{{{}, {{"metadata.name", "In", {"n1"}}}}}}, {}};
   api::Pod others = pod;
-  others.metadata.managed_fields = {{"kubectl", "Update", "", false}, {"dra-controller-manager", "Apply", "status", false}};
+  others.metadata.managed_fields = {{"kubectl", "Update", "", false},
+                                    {"dra-controller-manager", "Apply", "status", false}};
   EXPECT_EQ(successor_of(others, {}, nullptr).node_affinity, pod.node_affinity);
   others.metadata.managed_fields.push_back({"dra-controller-manager", "Update", "", false});
   EXPECT_FALSE(successor_of(others, {}, nullptr).node_affinity);
@@ -129,7 +129,8 @@ TEST(Successor, TheTemplateOfItsOwnerWins) {
   pod.tolerations.push_back({"node.kubernetes.io/not-ready", "Exists", "", "NoExecute", 300});
   pod.priority = 7;
   pod.resource_claims.push_back({"g", std::nullopt, "old"});
-  pod.containers = {{"main", "", {{"cpu", "1"}, {"memory", "1Gi"}}, {}, {}, "", {}}, {"sidecar", "", {}, {}, {}, "", {}}};
+  pod.containers = {{"main", "", {{"cpu", "1"}, {"memory", "1Gi"}}, {}, {}, "", {}},
+                    {"sidecar", "", {}, {}, {}, "", {}}};
   const OwnerToRead owner{pod.metadata.owner_references.front(), "ml"};
   ASSERT_NE(owner_kind_of(owner.owner), nullptr);
   ASSERT_TRUE(add_owner(objects, owner, kSet));
@@ -156,7 +157,8 @@ TEST(Successor, RefusesAnOwnerThatIsAnotherObject) {
   const api::OwnerReference owner{"apps/v1", "StatefulSet", "web", "another-uid", true};
   const auto added = add_owner(objects, {owner, "ml"}, kSet);
   ASSERT_FALSE(added);
-  EXPECT_EQ(added.error().message(), "StatefulSet ml/web is another object than the owner of the pods: its uid differs");
+  EXPECT_EQ(added.error().message(),
+            "StatefulSet ml/web is another object than the owner of the pods: its uid differs");
   EXPECT_FALSE(add_owner(objects, {owner, "ml"}, "no object"));
   EXPECT_FALSE(add_owner(objects, {owner, "ml"}, R"({"metadata": {"uid": "another-uid"}, "spec": 3, "kind": 4})"));
   EXPECT_TRUE(objects.owner_templates.empty());

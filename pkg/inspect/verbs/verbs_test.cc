@@ -143,7 +143,8 @@ TEST(WhatIf, TheTemplateOfTheOwnerWins) {
   EXPECT_EQ(owners[0].owner.name, "set-1");
   const auto set = [](const std::string& spec) {
     return R"({"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": {"name": "set-1", "namespace": "ml",
-      "uid": "uid-set"}, "spec": {"template": {"spec": )" + spec + "}}}";
+      "uid": "uid-set"}, "spec": {"template": {"spec": )" +
+           spec + "}}}";
   };
   ASSERT_TRUE(add_owner(world.objects, owners[0], set(R"({"nodeSelector": {"zone": "mars"}, "containers": [],
       "resourceClaims": [{"name": "g", "resourceClaimTemplateName": "two"}]})")));

@@ -269,8 +269,8 @@ class Simulation {
   std::string add_successor(const api::Pod& model, const std::string& name) {
     if (const api::OwnerReference* owner = model.metadata.controller())
       owners.try_emplace({owner->kind, model.metadata.ns, owner->name}, OwnerToRead{*owner, model.metadata.ns});
-    auto pod = std::make_shared<api::Pod>(
-        successor_of(model, claims_used_by(after, model), template_for(after, model)));
+    auto pod =
+        std::make_shared<api::Pod>(successor_of(model, claims_used_by(after, model), template_for(after, model)));
     pod->metadata.name = name;
     pod->metadata.uid = "whatif-" + std::to_string(++made_);
     pod->metadata.creation_timestamp = format_rfc3339(after.taken);

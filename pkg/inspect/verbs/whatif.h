@@ -49,8 +49,9 @@ struct PodFate {
   std::string why;  // why it waits
 };
 
-// The owners whose pods the change creates anew, in no order, at most kMaxOwnersRead: if add_owner() adds their templates
-// to the objects, whatif() uses these. Without a template the old pod is the model. Empty also for a wrong change.
+// The owners whose pods the change creates anew, in no order, at most kMaxOwnersRead: if add_owner() adds their
+// templates to the objects, whatif() uses these. Without a template the old pod is the model. Empty also for a wrong
+// change.
 inline constexpr size_t kMaxOwnersRead = 64;
 std::vector<OwnerToRead> owners_of_change(const Objects& objects, const Change& change, const std::string& ns);
 
