@@ -79,6 +79,23 @@ Result<inspect::Change> change_of(const std::vector<std::string>& words) {
   return change;
 }
 
+// The cluster with the templates of the owners whose pods the change creates anew. An owner that cannot be read is done
+// without: then the old pod is the model. Snapshots have none.
+inspect::Objects with_templates(Call& call, const inspect::Objects& objects, const inspect::Change& change) {
+  inspect::Objects known = objects;  // pointers only
+  if (!call.common.from.empty()) return known;
+  for (const inspect::OwnerToRead& owner : inspect::owners_of_change(objects, change, call.ns())) {
+    const inspect::OwnerKind* kind = inspect::owner_kind_of(owner.owner);
+    const client::Resource resource{std::string(kind->group), std::string(kind->version), std::string(kind->plural),
+                                    std::string(kind->kind), true};
+    const auto text = call.request([&](client::RestClient& client, client::RestClient::Done done) {
+      return client.get({resource, owner.ns, owner.owner.name, ""}, std::move(done));
+    });
+    if (text) static_cast<void>(inspect::add_owner(known, owner, *text));
+  }
+  return known;
+}
+
 Result<inspect::Answer> run_whatif(Call& call) {
   auto change = change_of(call.words);
   if (!change) return fail(change.error());
@@ -90,10 +107,11 @@ Result<inspect::Answer> run_whatif(Call& call) {
   const auto objects = call.load();
   if (!objects) return fail(objects.error());
   const std::string ns = call.ns();
-  auto fates = inspect::whatif(**objects, *change, *options, ns);
+  const inspect::Objects known = with_templates(call, **objects, *change);
+  auto fates = inspect::whatif(known, *change, *options, ns);
   if (!fates) return fail(fates.error());
-  inspect::Answer answer = inspect::whatif_answer(*fates, **objects);
-  if (std::string reach = inspect::taint_reaches(**objects, *change); !reach.empty())
+  inspect::Answer answer = inspect::whatif_answer(*fates, known);
+  if (std::string reach = inspect::taint_reaches(known, *change); !reach.empty())
     answer.lines.push_back(std::move(reach));
   return answer;
 }

@@ -121,7 +121,9 @@ TEST_F(Allocation, WhatDoesNotFitParksWithItsReasonAndIsSaidOnce) {
   view.put(make_pod("p", {"c"}));
   put(make_claim("c", 3));
   ASSERT_EQ(pass(), "event FailedAllocation, event FailedAllocation, parked") << "about the pod and about the claim";
-  EXPECT_EQ(event().note, "no node can provide 3 x gpu: 4 devices usable, but at most 2 on one node");
+  EXPECT_EQ(
+      event().note,
+      "no node can provide 3 x gpu: never fits, as no node has more than 2 of the 4 devices of class gpu, 4 usable");
   EXPECT_NE(std::find(last.park->causes.begin(), last.park->causes.end(), "class/gpu"), last.park->causes.end());
   remember();
   EXPECT_EQ(pass(), "parked");
@@ -136,8 +138,10 @@ TEST_F(Allocation, RetriesSayNothingUntilTheCauseChanges) {
   for (int round = 0; round < 20; ++round) EXPECT_EQ(pass(), "parked");
   allocated("x", "n1", "gpu-0", false, {});
   ASSERT_EQ(pass(), "event FailedAllocation, event FailedAllocation, parked");
-  EXPECT_EQ(event().note,
-            "no node can provide 3 x gpu: 3 devices usable, but at most 2 on one node, 1 in use by claim default/x");
+  EXPECT_EQ(
+      event().note,
+      "no node can provide 3 x gpu: never fits, as no node has more than 2 of the 4 devices of class gpu, 3 usable, "
+      "1 in use by claim default/x");
   remember();
   for (const char* device : {"gpu-1", "gpu-0"}) {
     allocated(std::string("y-") + device, device == std::string("gpu-1") ? "n1" : "n2", device, false, {});

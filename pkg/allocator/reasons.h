@@ -59,6 +59,9 @@ struct CauseCount {
   // For people: the selector's expression, "device takes 40Gi memory of set gpu-0, 20Gi left", a pool's reason. From
   // the first device; does not affect which causes are counted together.
   std::string example;
+  // kRequestSelector, if no device passes the request's selectors: the comparison that none of these devices passes,
+  // and the values that they have: "memory >= 80Gi: the largest has 81559Mi".
+  std::string values;
   // kInUse and kCounterShort: most devices first, at most kMaxHolders; and how many more there are.
   std::vector<HeldBy> holders;
   uint32_t more_holders = 0;
@@ -77,9 +80,10 @@ struct RequestReason {
   std::vector<CauseCount> counts;  // in the order of the enum; they add up to devices_examined
   uint32_t most_on_one_node = 0;   // usable alone (kCombination), on the node with the most
   // If several devices are wanted: devices the selectors match, whatever else excludes them, on the node with the most
-  // (an upper bound); UINT32_MAX: some node has enough, or it is unknown.
+  // (an upper bound, if pools are shared by nodes); UINT32_MAX: some node has enough, or it is unknown.
   uint32_t most_there = UINT32_MAX;
-  std::string nearest_miss;  // if the class selects no device: "no device has driver gpu.nvidia.com"
+  // If the class selects no device: "no device has driver gpu.nvidia.com", "memory >= 80Gi: the largest has 81559Mi".
+  std::string nearest_miss;
   // Mode All: nodes that the pod can go to and that have a pool, of whichever driver, which is incomplete or invalid;
   // and the first such pool: "pool a.example.com/p is invalid: WHY".
   uint32_t nodes_blocked = 0;

@@ -1,5 +1,6 @@
 #include "pkg/verdict/device_words.h"
 
+#include <algorithm>
 #include <cstdio>
 
 #include "pkg/verdict/words.h"
@@ -18,6 +19,7 @@ std::string with(const std::string& words, const std::string& text) {
 }
 
 std::string free_words(const RequestVerdict& request, bool several_nodes) {
+  if (request.most_there) return "usable";  // too_few_there_words() says the rest
   if (request.most_on_one_node)
     return "usable, but at most " + std::to_string(*request.most_on_one_node) + " on one node";
   if (request.possible) return several_nodes ? "usable, but not together on one node" : "usable, but not together";
@@ -55,7 +57,7 @@ std::string problem_words(const RequestVerdict& request, const DeviceGroup& grou
     case DeviceProblem::kTaint:
       return with("tainted", group.text);
     case DeviceProblem::kSelector:
-      return "rejected by the request's selector " + clean(group.text, kMaxText);
+      return with("rejected by the request's selector " + clean(group.text, kMaxText), group.values);
     case DeviceProblem::kSelectorFails:
       return with("on which a selector fails", group.text);
     case DeviceProblem::kConstraint:
@@ -106,9 +108,17 @@ std::string blocked_words(const Verdict& verdict, const RequestVerdict& request)
 
 std::string too_few_there_words(const Verdict& verdict, const RequestVerdict& request) {
   // If no node takes the pod anyway, the number of devices on one of them does not help the reader.
-  if (verdict.passed == 0 || !request.most_there || request.most_on_one_node == request.most_there) return "";
-  return "at most " + grouped(*request.most_there) + " of " + counted(request.selected(), "device") + " on one node" +
-         (verdict.passed < verdict.nodes ? " that takes the pod" : "");
+  if (verdict.passed == 0 || !request.most_there) return "";
+  const bool picky = std::any_of(request.groups.begin(), request.groups.end(), [](const DeviceGroup& group) {
+    return group.problem == DeviceProblem::kSelector || group.problem == DeviceProblem::kSelectorFails;
+  });
+  return std::string(never_fits(verdict, request) ? "no node has" : "no node that takes the pod has") + " more than " +
+         grouped(*request.most_there) + " of the " + counted(request.selected(), "device") + " of class " +
+         clean(request.device_class, kMaxName) + (picky ? " that it selects" : "");
+}
+
+bool never_fits(const Verdict& verdict, const RequestVerdict& request) {
+  return request.most_there && verdict.passed == verdict.nodes && verdict.passed > 0;
 }
 
 std::string unselected_words(const RequestVerdict& request) {

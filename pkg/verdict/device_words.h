@@ -15,8 +15,10 @@ std::string problem_words(const RequestVerdict& request, const DeviceGroup& grou
 std::string holder_words(const DeviceGroup& group, size_t most);
 // "on every node, all devices need ..., and pool a/p is invalid: WHY", if a pool rules mode All out somewhere.
 std::string blocked_words(const Verdict& verdict, const RequestVerdict& request);
-// "at most 8 of 24 devices on one node", if no node has enough of them, in use or not, and no group says so.
+// "no node has more than 8 of the 24 devices of class gpu", if no node has enough of them, in use or not.
 std::string too_few_there_words(const Verdict& verdict, const RequestVerdict& request);
+// No node has enough devices, whatever ends: not even one that does not take the pod now.
+bool never_fits(const Verdict& verdict, const RequestVerdict& request);
 // Why the class selects no device here; empty if it selects some.
 std::string unselected_words(const RequestVerdict& request);
 

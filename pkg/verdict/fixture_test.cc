@@ -257,7 +257,8 @@ const std::vector<SeededCause>& seeded_causes() {
          w.match = "gpu.example.com/serial";
        },
        "count"},
-      {"too few on one node", "at most 2 ", 33, [](W& w) { w.count = 5; }, "count"},
+      {"too few on one node", "no node has more than 2 of the 6 devices of class gpu", 33, [](W& w) { w.count = 5; },
+       "count"},
   };
   return kCauses;
 }

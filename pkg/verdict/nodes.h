@@ -43,6 +43,10 @@ struct NodeGroup {
   std::vector<std::string> names;  // the first kMaxNames of them; those with devices come first
 };
 inline constexpr size_t kMaxNames = 8;
+// How many nodes a list of names is about: those with devices, if only some have them, else all.
+inline uint32_t named_nodes_of(const NodeGroup& group) {
+  return group.with_devices > 0 ? group.with_devices : group.nodes;
+}
 
 struct NodeFindings {
   // Groups of refused nodes, largest first. Nodes that pass are in no group.

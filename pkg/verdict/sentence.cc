@@ -13,11 +13,13 @@ constexpr size_t kMaxGroups = 4;  // of nodes, and of a request's devices
 constexpr size_t kMaxRequests = 4;
 constexpr size_t kMaxNodeNames = 3;
 
+// The names are those of the nodes that stand last before them: with the devices, if only some have these.
 std::string node_words(const NodeGroup& group) {
+  const uint32_t named = named_nodes_of(group);
   std::string names;
-  for (size_t i = 0; i < group.names.size() && i < kMaxNodeNames; ++i)
+  for (size_t i = 0; i < group.names.size() && i < std::min<size_t>(kMaxNodeNames, named); ++i)
     names += (names.empty() ? "" : ", ") + clean(group.names[i], 64);
-  if (group.nodes > kMaxNodeNames && !names.empty()) names += ", ...";
+  if (named > kMaxNodeNames && !names.empty()) names += ", ...";
   std::string text = group.nodes == 1 && !names.empty() ? names : counted(group.nodes, "node");
   if (group.with_devices > 0) {
     text += group.with_devices < group.nodes ? " (" + grouped(group.with_devices) + " with the devices"
@@ -49,7 +51,7 @@ std::string counted_out(const RequestVerdict& request, const Verdict& verdict, b
   if (std::string none = unselected_words(request); !none.empty()) return none;
   std::string text = blocked_words(verdict, request);
   if (const std::string few = too_few_there_words(verdict, request); !few.empty())
-    text += (text.empty() ? "" : ", ") + few;
+    text += (text.empty() ? "" : ", ") + std::string(never_fits(verdict, request) ? "never fits, as " : "") + few;
   uint32_t others = 0;
   size_t shown = 0;
   for (const DeviceGroup& group : request.groups) {

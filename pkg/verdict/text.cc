@@ -1,4 +1,6 @@
 // text(): the verdict for a user at a terminal.
+#include <algorithm>
+
 #include "pkg/verdict/device_words.h"
 #include "pkg/verdict/verdict.h"
 #include "pkg/verdict/words.h"
@@ -35,9 +37,9 @@ class Page {
 
 std::string names_of(const std::vector<std::string>& names, size_t all, size_t most) {
   std::string text;
-  for (size_t i = 0; i < names.size() && i < most; ++i) text += (text.empty() ? "" : ", ") + names[i];
-  if (all > std::min(names.size(), most) && !text.empty())
-    text += " and " + std::to_string(all - std::min(names.size(), most)) + " more";
+  const size_t shown = std::min({names.size(), most, all});
+  for (size_t i = 0; i < shown; ++i) text += (text.empty() ? "" : ", ") + names[i];
+  if (all > shown && !text.empty()) text += " and " + std::to_string(all - shown) + " more";
   return text;
 }
 
@@ -60,10 +62,13 @@ std::string headline(const Verdict& verdict) {
   if (verdict.main == Verdict::Main::kTogether) return text + "each request fits by itself, but not all together.";
   if (verdict.requests.empty()) return text + "no devices.";
   const RequestVerdict& request = verdict.requests[verdict.main_request];
+  const std::string few = too_few_there_words(verdict, request);
+  if (!few.empty() && never_fits(verdict, request) && blocked_words(verdict, request).empty())
+    return "Does not fit, and never will: " + few + " (wanted: " + wanted_words(request) + ").";
   text += "no node has " + wanted_words(request);
   if (const std::string none = unselected_words(request); !none.empty()) return text + "; " + none + ".";
   if (const std::string blocked = blocked_words(verdict, request); !blocked.empty()) return text + ": " + blocked + ".";
-  if (const std::string few = too_few_there_words(verdict, request); !few.empty()) return text + ": " + few + ".";
+  if (!few.empty()) return text + ": " + few + ".";
   const DeviceGroup& group = request.groups.front();
   return text + ": " + counted(group.devices, "device") + " " + problem_words(request, group, verdict.passed > 1) + ".";
 }
@@ -74,9 +79,11 @@ void write_nodes(const Verdict& verdict, const TextOptions& options, Page& page)
     const bool passes = group.problem == NodeProblem::kDevices;
     std::string line = grouped(group.nodes) + "  " + (passes ? "would do, but for the devices" : group.text);
     if (group.with_devices > 0)
-      line += group.with_devices == group.nodes ? " - has the devices"
-                                                : " - " + grouped(group.with_devices) + " have the devices";
-    if (const std::string names = names_of(group.names, group.nodes, options.wide ? kMaxNames : 3); !names.empty())
+      line += group.with_devices == group.nodes
+                  ? " - has the devices"
+                  : " - " + grouped(group.with_devices) + (group.with_devices == 1 ? " has" : " have") + " the devices";
+    if (const std::string names = names_of(group.names, named_nodes_of(group), options.wide ? kMaxNames : 3);
+        !names.empty())
       line += " (" + names + ")";
     page.line(2, line);
   }

@@ -60,6 +60,7 @@ DeviceGroup group_of(const allocator::CauseCount& count) {
   group.problem = problem_of(count);
   group.text = clean(count.example.empty() ? count.detail : count.example,
                      count.cause == allocator::Cause::kUnknownField ? kMaxRefusalText : kMaxDeviceText);
+  group.values = clean(count.values, kMaxDeviceText);
   group.devices = count.devices;
   if (!count.device.empty()) group.names.push_back(clean(count.device, kMaxDeviceText));
   group.more_holders = count.more_holders;
@@ -189,9 +190,15 @@ RequestVerdict request_verdict(const allocator::RequestReason& reason, const Dev
   out.blocked_by = clean(reason.blocked_by, kMaxDeviceText);
   // Mode All wants every selected device, so any unavailable one blocks it.
   out.possible = out.wanted == 0 ? usable > 0 && others == 0 && !too_many : reason.most_on_one_node >= out.wanted;
-  if (usable >= out.wanted && out.wanted > 0 && !out.possible) out.most_on_one_node = reason.most_on_one_node;
+  // Of part of the devices nobody knows how many the fullest node has.
+  const bool complete = out.examined == out.asked;
+  if (complete && usable >= out.wanted && out.wanted > 0 && !out.possible)
+    out.most_on_one_node = reason.most_on_one_node;
   if (!out.invalid.empty()) out.possible = false;
-  if (reason.most_there < out.wanted && out.selected() >= out.wanted) out.most_there = reason.most_there;
+  const bool picky = std::any_of(out.groups.begin(), out.groups.end(),
+                                 [](const DeviceGroup& group) { return !is_of_the_request(group.problem); });
+  if (complete && reason.most_there < out.wanted && (picky ? out.selected() >= out.wanted : out.selected() > 0))
+    out.most_there = reason.most_there;
   sort_groups(out);
   return out;
 }
@@ -201,15 +208,24 @@ std::string base_of(const RequestVerdict& request) {
   return request.claim + "//" + request.request.substr(0, request.request.find('/'));
 }
 
-// The main request: the first of which no alternative is possible alone.
+// A constraint over several requests rules out devices of one because another has none: then the other is the obstacle.
+bool is_short_by_constraint(const RequestVerdict& request) {
+  return request.invalid.empty() && !request.groups.empty() &&
+         request.groups.front().problem == DeviceProblem::kConstraint;
+}
+
+// The main request: the first of which no alternative is possible alone; one that lacks more than a common value first.
 std::optional<size_t> first_impossible(const std::vector<RequestVerdict>& requests) {
+  std::optional<size_t> first;
   for (size_t i = 0; i < requests.size(); ++i) {
     const std::string base = base_of(requests[i]);
-    if (std::none_of(requests.begin(), requests.end(),
-                     [&](const RequestVerdict& other) { return other.possible && base_of(other) == base; }))
-      return i;
+    if (std::any_of(requests.begin(), requests.end(),
+                    [&](const RequestVerdict& other) { return other.possible && base_of(other) == base; }))
+      continue;
+    if (!is_short_by_constraint(requests[i])) return i;
+    if (!first) first = i;
   }
-  return std::nullopt;
+  return first;
 }
 
 void choose_main(Verdict& verdict) {

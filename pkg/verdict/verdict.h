@@ -68,6 +68,8 @@ std::string_view device_problem_name(DeviceProblem problem);  // "Held"; part of
 struct DeviceGroup {
   DeviceProblem problem = DeviceProblem::kFree;
   std::string text;
+  // kSelector, if no device passes: what is compared and what there is, "memory >= 80Gi: the largest has 81559Mi".
+  std::string values{};
   uint32_t devices = 0;
   std::vector<std::string> names;  // driver/pool/device, the first kMaxNames
   std::vector<Holder> holders;     // most devices first, at most kMaxNames
@@ -89,8 +91,8 @@ struct RequestVerdict {
   std::string nearest_miss;
   // Usable devices on the node that has most of them, if there are enough in all but too few on each node.
   std::optional<uint32_t> most_on_one_node;
-  // Devices that the request selects, in use or not, on the node that has most, if there are enough in all and no node
-  // has enough: waiting does not help.
+  // Devices that the request selects, in use or not, on the node that has most, if no node has enough: waiting does not
+  // help. Not set where fewer exist in all because the request's selectors reject others.
   std::optional<uint32_t> most_there;
   // Mode All: nodes on which a pool that is incomplete or invalid, of whichever driver, rules it out; and the first
   // such pool: "pool a.example.com/p is invalid: WHY".

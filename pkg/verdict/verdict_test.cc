@@ -118,9 +118,13 @@ TEST(Verdict, TooFewOnOneNodeComesFirst) {
   never.hold_all();
   verdict = never.judge();
   EXPECT_EQ(verdict.requests.at(0).most_there, 2u);
-  EXPECT_EQ(sentence(verdict, {.name_holders = false}),
-            "no node can provide 5 x gpu: at most 2 of 6 devices on one node, 6 in use");
-  EXPECT_THAT(text(verdict), HasSubstr("  at most 2 of 6 devices on one node, in use or not\n"));
+  EXPECT_EQ(
+      sentence(verdict, {.name_holders = false}),
+      "no node can provide 5 x gpu: never fits, as no node has more than 2 of the 6 devices of class gpu, 6 in use");
+  EXPECT_THAT(text(verdict, {200, false}),
+              StartsWith("Does not fit, and never will: no node has more than 2 of the 6 devices of class gpu"));
+  EXPECT_THAT(text(verdict, {200, false}),
+              HasSubstr("  no node has more than 2 of the 6 devices of class gpu, in use or not\n"));
   VerdictWorld waits;
   waits.count = 2;
   waits.hold_all();
@@ -133,10 +137,10 @@ TEST(Verdict, TooFewOnOneNodeComesFirst) {
   elsewhere.nodes[2].devices = 4;
   elsewhere.nodes[2].unschedulable = true;
   EXPECT_THAT(sentence(elsewhere.judge()),
-              StartsWith("no node can provide 3 x gpu: at most 2 of 8 devices on one node that takes the pod, 8 in"));
+              StartsWith("no node can provide 3 x gpu: no node that takes the pod has more than 2 of the 8 devices of "
+                         "class gpu, 8 in use"));
 }
 
-// Parts of the pool not seen yet, and a device that serves several requests, may be enough.
 // kube-scheduler: "number of requested devices 33 exceeds the claim limit of 32".
 TEST(Verdict, ModeAllOfMoreDevicesThanAClaimCanHaveNamesTheLimit) {
   for (const int devices : {32, 33, 40}) {
@@ -153,6 +157,7 @@ TEST(Verdict, ModeAllOfMoreDevicesThanAClaimCanHaveNamesTheLimit) {
   }
 }
 
+// Parts of the pool not seen yet may be enough. A device that serves several requests serves each of them once.
 TEST(Verdict, TooFewOnOneNodeIsSaidOnlyWhereItIsKnown) {
   VerdictWorld incomplete;
   incomplete.count = 5;
@@ -163,8 +168,8 @@ TEST(Verdict, TooFewOnOneNodeIsSaidOnlyWhereItIsKnown) {
   shared.multiple = true;
   shared.capacity = {{"memory", "30Gi"}};
   const Verdict verdict = shared.judge();
-  EXPECT_FALSE(verdict.requests.at(0).most_there);
-  EXPECT_THAT(sentence(verdict), testing::Not(HasSubstr("at most")));
+  EXPECT_EQ(verdict.requests.at(0).most_there, 2u);
+  EXPECT_THAT(sentence(verdict), HasSubstr("never fits, as no node has more than 2 of the 6 devices of class gpu"));
 }
 
 // Devices that the class does not select are not a reason, unless it selects nothing.
@@ -223,9 +228,78 @@ TEST(Verdict, TwoClaimsOfOnePod) {
   VerdictWorld world;
   world.claims.push_back(world.claim("nic", "nic", 2));
   const Verdict verdict = world.judge();
-  EXPECT_EQ(sentence(verdict), "no node can provide 2 x nic (claim nic): 3 devices usable, but at most 1 on one node");
+  EXPECT_EQ(sentence(verdict),
+            "no node can provide 2 x nic (claim nic): never fits, as no node has more than 1 of the 3 devices of class "
+            "nic, 3 usable");
   EXPECT_THAT(sentence(verdict, {.claim = "ns/nic"}), HasSubstr("2 x nic"));
   check_sums(verdict, "two claims");
+}
+
+// A device of each kind behind one root, and all network cards are taken: no accelerator has a common root with a free
+// card, but what would help is a card.
+TEST(Verdict, TheRequestThatLacksMoreThanACommonValueComesFirst) {
+  VerdictWorld world;
+  world.judge();  // creates the nodes
+  const auto publish = [&](const std::string& driver, size_t node) {
+    api::ResourceSlice slice;
+    slice.metadata.name = driver + std::to_string(node);
+    slice.driver = driver + ".example.com";
+    slice.node_name = "n" + std::to_string(node);
+    slice.pool = {slice.node_name, 1, 1};
+    api::Device& device = slice.devices.emplace_back();
+    device.name = "d";
+    device.attributes["root.example.com/root"] = slice.node_name;
+    world.inventory.apply_slice(slice);
+  };
+  api::ResourceClaim pair;
+  pair.metadata.ns = "ns";
+  pair.metadata.name = pair.metadata.uid = "pair";
+  for (const std::string driver : {"acc", "net"}) {
+    api::DeviceClass of_driver;
+    of_driver.metadata.name = driver;
+    of_driver.selectors = {"device.driver == \"" + driver + ".example.com\""};
+    world.inventory.apply_class(of_driver);
+    for (size_t node = 0; node < 3; ++node) publish(driver, node);
+    api::DeviceRequest& request = pair.spec.requests.emplace_back();
+    request.name = driver;
+    request.exactly.emplace().device_class_name = driver;
+    request.exactly->count = 1;
+  }
+  pair.spec.constraints.push_back({{}, "root.example.com/root", std::nullopt});
+  for (size_t node = 0; node < 3; ++node) {
+    api::ResourceClaim holder;
+    holder.metadata.ns = "other";
+    holder.metadata.name = holder.metadata.uid = "n" + std::to_string(node) + "-net";
+    holder.status.allocation.emplace().results.push_back({"r", "net.example.com", "n" + std::to_string(node), "d"});
+    world.inventory.apply_claim(holder);
+  }
+  Question question = world.question;
+  question.claims = {std::make_shared<const api::ResourceClaim>(pair)};
+  Facts facts = world.facts();
+  facts.name_of_holder = nullptr;
+  const Verdict verdict = judge(facts, question);
+  EXPECT_THAT(sentence(verdict), StartsWith("no node can provide 1 x net: 3 devices in use"));
+  EXPECT_THAT(text(verdict), StartsWith("Does not fit: no node has 1 x net: 3 devices in use."));
+}
+
+// A comparison that nothing passes is said with what there is.
+TEST(Verdict, NamesTheValuesThatExist) {
+  VerdictWorld memory;
+  memory.selectors = {"device.capacity[\"gpu.example.com\"].memory.compareTo(quantity(\"96Gi\")) >= 0"};
+  EXPECT_THAT(sentence(memory.judge()), HasSubstr("(memory >= 96Gi: the largest has 80Gi)"));
+  VerdictWorld product;
+  product.selectors = {"device.attributes[\"gpu.example.com\"].productName == \"H200\""};
+  EXPECT_THAT(sentence(product.judge()), HasSubstr("(productName == \"H200\": there are A100 (6))"));
+  VerdictWorld of_class;
+  of_class.class_selectors = {
+      "device.driver == \"gpu.example.com\" && "
+      "device.attributes[\"gpu.example.com\"].productName == \"H200\""};
+  EXPECT_THAT(sentence(of_class.judge()), HasSubstr("productName == \"H200\": there are A100 (6)"));
+  // Where some device passes, the values are not why.
+  VerdictWorld passes;
+  passes.hold_all();
+  passes.selectors = {"device.attributes[\"gpu.example.com\"].productName == \"A100\""};
+  EXPECT_THAT(sentence(passes.judge()), Not(HasSubstr("there are")));
 }
 
 TEST(Verdict, KindLeavesOutFiguresAndNames) {

@@ -79,7 +79,7 @@ PAIRS = {
                                "rejected by the request's selector", TAINT),
     "a selector with a typo and a cordon": (lambda w: (w.select(ATTRIBUTE + '.tpye == "gpu"'), w.cordon(0)), pod("selected"), "no such key: tpye",
                                             "no such key: tpye", CORDON),
-    "too many for one node and a taint": (lambda w: w.taint(0), pod("take-5"), "at most 4 on one node", "at most 4 on one node", TAINT),
+    "too many for one node and a taint": (lambda w: w.taint(0), pod("take-5"), "has more than 4 of the 12 devices", "has more than 4 of the 12 devices", TAINT),
     "a node selector and held devices": (lambda w: w.hold(0), pod("take-1", node="node-0"), "does not match the pod's node selector",
                                          "does not match the pod's node selector", HELD),
 }

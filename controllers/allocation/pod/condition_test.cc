@@ -61,7 +61,8 @@ TEST_F(ConditionTest, SaysWhatTheEventSaysOnceThePodHasWaited) {
   EXPECT_FALSE(step());
   EXPECT_LE(*last.requeue_after, 20s);
   EXPECT_TRUE(last.park);
-  const std::string note = "no node can provide 3 x gpu: 4 devices usable, but at most 2 on one node";
+  const std::string note =
+      "no node can provide 3 x gpu: never fits, as no node has more than 2 of the 4 devices of class gpu, 4 usable";
   view.time += 21s;
   EXPECT_TRUE(step());
   EXPECT_FALSE(last.park) << "what happens until the answer would be missed";
@@ -92,7 +93,9 @@ TEST_F(ConditionTest, PodsThatWeBindGetItAtOnce) {
   EXPECT_TRUE(step());
   EXPECT_EQ(last.turn_since, pod.metadata.creation_timestamp) << "older ones first";
   EXPECT_FALSE(last.park) << "the answer runs it";
-  EXPECT_EQ(condition().message, "no node can provide 3 x gpu: 4 devices usable, but at most 2 on one node");
+  EXPECT_EQ(
+      condition().message,
+      "no node can provide 3 x gpu: never fits, as no node has more than 2 of the 4 devices of class gpu, 4 usable");
   EXPECT_FALSE(step());
   EXPECT_TRUE(last.park);
   // Later sentences at their old pace.

@@ -11,6 +11,7 @@
 #include "pkg/allocator/explain/holders.h"
 #include "pkg/allocator/explain/nearest_miss.h"
 #include "pkg/allocator/explain/there_on_nodes.h"
+#include "pkg/allocator/explain/value_miss.h"
 
 namespace dra::allocator {
 namespace {
@@ -22,6 +23,13 @@ using inventory::test_bit;
 using inventory::Words;
 
 constexpr size_t kMaxReason = 256;  // bytes of why a pool cannot be used
+// Values are compared for people: with more devices that would take longer than the rest of an explanation.
+constexpr uint32_t kMostCompared = 4096;
+constexpr size_t kMostSelector = 1024;  // DeviceJudge::example() cuts longer ones
+
+bool is_refused_by_selectors(Cause cause) {
+  return cause == Cause::kWrongNode || cause == Cause::kClassSelector || cause == Cause::kRequestSelector;
+}
 
 // A pool as the scope sees it. Empty masks mean all devices.
 struct PoolInScope {
@@ -151,6 +159,11 @@ class Explainer {
     uint32_t selected = 0;
     std::vector<CauseCount> counts;
     counts.reserve(device_counts.groups().size());
+    const bool none_passes =
+        all &&
+        std::all_of(device_counts.groups().begin(), device_counts.groups().end(), [](const DeviceCounts::Group& group) {
+          return group.devices == 0 || is_refused_by_selectors(group.cause.cause);
+        });
     for (size_t g = 0; g < device_counts.groups().size(); ++g) {
       const DeviceCounts::Group& group = device_counts.groups()[g];
       if (group.devices == 0) continue;
@@ -162,6 +175,7 @@ class Explainer {
       count.detail = group.cause.detail;
       count.devices = group.devices;
       show_example(device_counts, static_cast<uint16_t>(g), alternative, count);
+      if (none_passes) add_values(device_counts, static_cast<uint16_t>(g), alternative, count);
     }
     add_holders(device_counts, all, counts);
     for (CauseCount& count : counts) reason.counts.push_back(std::move(count));
@@ -170,12 +184,52 @@ class Explainer {
     split_usable(r, alternative, scope, device_counts, reason);
     std::stable_sort(reason.counts.begin(), reason.counts.end(),
                      [](const CauseCount& a, const CauseCount& b) { return a.cause < b.cause; });
-    if (selected == 0 && all) reason.nearest_miss = nearest_miss(device_index_, alternative.device_class->selectors);
+    if (selected == 0 && all) reason.nearest_miss = miss_of_class(*alternative.device_class);
     if (reason.devices_wanted > 1 && all && reason.most_on_one_node < reason.devices_wanted)
       reason.most_there = most_there_on_a_node(device_counts, device_index_, reason.devices_wanted, scope.passed,
                                                [&](NodeId node) { return passes(node, scope); });
     note_blocked(alternative, scope, reason);
     return reason;
+  }
+
+  // The comparison of the selector that none of the group's devices passes, and what they have.
+  void add_values(const DeviceCounts& device_counts, uint16_t group, const PlanAlternative& alternative,
+                  CauseCount& count) {
+    if (count.cause != Cause::kRequestSelector || count.devices > kMostCompared) return;
+    if (count.example.size() >= kMostSelector) return;  // perhaps cut
+    ValueMiss miss(count.example);
+    if (miss.empty()) return;
+    uint32_t seen = 0;
+    for (PoolId id = 0; id < device_counts.pools().size() && seen < count.devices; ++id) {
+      if (!has_group(device_counts.pools()[id], group)) continue;
+      const DeviceCounts::PoolTally& tally = device_counts.pools()[id];
+      const Pool& pool = *device_index_.pool(id);
+      const bool all_of_group = tally.counts.size() == 1;  // selectors are what costs most here
+      for (uint32_t device = 0; device < tally.next && !out_of_time(); ++device) {
+        if (!all_of_group) {
+          const DeviceCause found = judge_.alone(alternative.filter, alternative.admin, pool, device);
+          if (found.cause != count.cause || found.index != count.index) continue;
+        }
+        miss.add(device_index_, pool, device);
+        ++seen;
+      }
+    }
+    if (seen == count.devices) count.values = miss.words();
+  }
+
+  // Why a class selects nothing: a name that is not there, or a value that no device has.
+  std::string miss_of_class(const api::DeviceClass& device_class) {
+    std::string near = nearest_miss(device_index_, device_class.selectors);
+    if (!near.empty() || device_index_.device_count() > kMostCompared) return near;
+    for (const std::string& selector : device_class.selectors) {
+      ValueMiss miss(selector);
+      if (miss.empty()) continue;
+      for (PoolId id = 0; id < device_index_.pool_slots(); ++id)
+        if (const Pool* pool = device_index_.pool(id))
+          for (uint32_t device = 0; device < pool->size(); ++device) miss.add(device_index_, *pool, device);
+      if (near = miss.words(); !near.empty()) break;
+    }
+    return near;
   }
 
   void add_all_drivers() {
@@ -274,7 +328,6 @@ class Explainer {
       }
       Words of_several;
       const bool plain = alternative.constraints.empty() && !too_many && one.reach.empty() &&
-                         !one.pool->any_shareable() &&
                          (one.node != inventory::kNone || one.pool->everywhere() || !one.reached);
       if (plain) {
         add_plain(one, tally, usable, counts);
@@ -285,7 +338,7 @@ class Explainer {
           const uint32_t device = static_cast<uint32_t>(64 * w) + std::countr_zero(bits);
           DeviceCause found = constrained(alternative, one, device);
           if (too_many && found.cause == Cause::kCombination) found = {Cause::kLimit, -1, "at most 32 results a claim"};
-          note_usable(alternative, one, device, found, usable, of_several);
+          note_usable(one, device, found, usable, of_several);
           tally_up(counts, found, *one.pool, device, 1);
         }
       if (!of_several.empty()) usable.other.emplace_back(id, std::move(of_several));
@@ -359,7 +412,8 @@ class Explainer {
     UsableOnNodes usable;
     find_common_values(alternative, false);
     const bool too_many = !alternative.all && alternative.count > api::kMaxAllocationResults;
-    bool any_selected = false;
+    bool any_selected = false, none_passes = true;
+    std::map<int, ValueMiss> misses;  // by index of the selector
     for (const PoolInScope& one : pools_) {
       const Pool& pool = *one.pool;
       reason.devices_asked += pool.size();
@@ -370,7 +424,7 @@ class Explainer {
         if (out_of_time() && (reason.devices_examined > 0 || judged_late_++ >= kMostJudgedLate)) break;
         DeviceCause found = judge(alternative, one, device);
         if (too_many && found.cause == Cause::kCombination) found = {Cause::kLimit, -1, "at most 32 results a claim"};
-        note_usable(alternative, one, device, found, usable, of_several);
+        note_usable(one, device, found, usable, of_several);
         selected = selected || (found.cause != Cause::kClassSelector && found.cause != Cause::kWrongNode);
         auto [entry, fresh] = counts.try_emplace({found.cause, found.index, found.detail});
         CauseCount& count = entry->second;
@@ -383,6 +437,10 @@ class Explainer {
         }
         if (found.cause == Cause::kInUse || found.cause == Cause::kCounterShort)
           holders.add(&count, found.cause, pool, device);
+        none_passes = none_passes && is_refused_by_selectors(found.cause);
+        if (none_passes && found.cause == Cause::kRequestSelector && count.devices < kMostCompared &&
+            count.example.size() < kMostSelector)
+          misses.try_emplace(found.index, count.example).first->second.add(device_index_, pool, device);
         ++count.devices;
         ++reason.devices_examined;
       }
@@ -391,10 +449,16 @@ class Explainer {
       if (!of_several.empty()) usable.other.emplace_back(pool.id, std::move(of_several));
     }
     holders.finish();
-    for (auto& [key, count] : counts) reason.counts.push_back(std::move(count));
+    const bool complete = reason.devices_examined == reason.devices_asked;
+    for (auto& [key, count] : counts) {
+      const auto miss = misses.find(count.index);
+      if (count.cause == Cause::kRequestSelector && none_passes && complete && count.devices <= kMostCompared &&
+          miss != misses.end())
+        count.values = miss->second.words();
+      reason.counts.push_back(std::move(count));
+    }
     reason.most_on_one_node = count_on_nodes(r, alternative, usable, scope);
-    if (!any_selected && reason.devices_examined == reason.devices_asked)
-      reason.nearest_miss = nearest_miss(device_index_, alternative.device_class->selectors);
+    if (!any_selected && complete) reason.nearest_miss = miss_of_class(*alternative.device_class);
     note_blocked(alternative, scope, reason);
     return reason;
   }
@@ -420,24 +484,19 @@ class Explainer {
     }
   }
 
-  void note_usable(const PlanAlternative& alternative, const PoolInScope& one, uint32_t device,
-                   const DeviceCause& found, UsableOnNodes& usable, Words& of_several) const {
+  void note_usable(const PoolInScope& one, uint32_t device, const DeviceCause& found, UsableOnNodes& usable,
+                   Words& of_several) const {
     const bool passed = found.cause == Cause::kCombination;
     if (!passed && found.cause != Cause::kNodeRefused) return;
     if (one.node != inventory::kNone) {
-      (passed ? usable.passed : usable.refused)
-          .add(one.node, serves(alternative, one, device), device_index_.node_slots());
+      // Also a device that serves several requests at once counts once: one request cannot have it twice.
+      (passed ? usable.passed : usable.refused).add(one.node, 1, device_index_.node_slots());
     } else if (one.pool->everywhere()) {
-      usable.wide += serves(alternative, one, device);
+      ++usable.wide;
     } else {
       if (of_several.empty()) of_several.resize(one.pool->words(), 0);
       inventory::set_bit(of_several.data(), device);
     }
-  }
-
-  // How often the request may take the device: for a shared device an upper bound, as often as it asks.
-  static uint32_t serves(const PlanAlternative& alternative, const PoolInScope& one, uint32_t device) {
-    return one.pool->shareable(device) && !alternative.all ? std::max(1u, alternative.count) : 1;
   }
 
   // The most devices on a node that the pod can go to; marks other nodes that have enough.

@@ -4,6 +4,7 @@
 #include <optional>
 #include <set>
 
+#include "pkg/allocator/explain/selector_text.h"
 #include "pkg/base/closest.h"
 #include "pkg/base/strings.h"
 
@@ -15,31 +16,6 @@ constexpr size_t kMostDevices = 4096;  // whose attributes are examined
 constexpr size_t kMostText = 8192;     // of a selector
 constexpr size_t kShownMisses = 3;
 
-std::string_view skip_blanks(std::string_view text) {
-  const size_t at = text.find_first_not_of(" \t\r\n");
-  return at == std::string_view::npos ? std::string_view() : text.substr(at);
-}
-
-// Reads a quoted text at the front; `text` becomes what follows it.
-std::optional<std::string> take_quoted(std::string_view& text) {
-  text = skip_blanks(text);
-  if (text.empty() || (text[0] != '"' && text[0] != '\'')) return std::nullopt;
-  const size_t end = text.find(text[0], 1);
-  if (end == std::string_view::npos) return std::nullopt;
-  std::string quoted(text.substr(1, end - 1));
-  text.remove_prefix(end + 1);
-  return quoted;
-}
-
-std::optional<std::string> take_name(std::string_view& text) {
-  size_t end = 0;
-  while (end < text.size() && (std::isalnum(static_cast<unsigned char>(text[end])) || text[end] == '_')) ++end;
-  if (end == 0) return std::nullopt;
-  std::string name(text.substr(0, end));
-  text.remove_prefix(end);
-  return name;
-}
-
 // The drivers in `device.driver == "x"`.
 std::vector<std::string> drivers_named(std::string_view text) {
   constexpr std::string_view kDriver = "device.driver";
@@ -49,26 +25,6 @@ std::vector<std::string> drivers_named(std::string_view text) {
     if (!rest.starts_with("==")) continue;
     rest.remove_prefix(2);
     if (auto name = take_quoted(rest)) names.push_back(std::move(*name));
-  }
-  return names;
-}
-
-// The attributes in `device.attributes["domain"].name` and `["domain"]["name"]`, as "domain/name".
-std::vector<std::string> attributes_named(std::string_view text) {
-  constexpr std::string_view kAttributes = "device.attributes";
-  std::vector<std::string> names;
-  for (size_t at = text.find(kAttributes); at != std::string_view::npos; at = text.find(kAttributes, at + 1)) {
-    std::string_view rest = skip_blanks(text.substr(at + kAttributes.size()));
-    if (!rest.starts_with("[")) continue;
-    rest.remove_prefix(1);
-    const std::optional<std::string> domain = take_quoted(rest);
-    rest = skip_blanks(rest);
-    if (!domain || !rest.starts_with("]")) continue;
-    rest = skip_blanks(rest.substr(1));
-    if (rest.empty() || (rest[0] != '.' && rest[0] != '[')) continue;
-    const bool dotted = rest[0] == '.';
-    rest.remove_prefix(1);
-    if (auto name = dotted ? take_name(rest) : take_quoted(rest)) names.push_back(*domain + "/" + *name);
   }
   return names;
 }
@@ -120,7 +76,8 @@ std::string nearest_miss(const inventory::DeviceIndex& device_index, const std::
     }
   const std::set<std::string> known = attributes_of_devices(device_index);
   for (const std::string& selector : selectors)
-    for (const std::string& name : attributes_named(std::string_view(selector).substr(0, kMostText))) {
+    for (const NamedValue& named : values_named(std::string_view(selector).substr(0, kMostText), "attributes")) {
+      const std::string& name = named.name;
       if (known.contains(name)) continue;
       const auto short_name = [&](const std::string& full) {
         const size_t slash = name.find('/');

@@ -42,7 +42,7 @@ class There {
       if (meaning_[group] == Counts::kAsUnknown) return kEnough;
       if (meaning_[group] == Counts::kAsThere) there += devices;
     }
-    return there > 0 && device_index_.pool(id)->any_shareable() ? kEnough : there;
+    return there;
   }
 
   bool has_enough(inventory::NodeId node, uint32_t enough) const {

@@ -8,6 +8,7 @@
 #include "pkg/gang/gang.h"
 #include "pkg/gang/influence.h"
 #include "pkg/inspect/state/extended.h"
+#include "pkg/inspect/state/successor.h"
 #include "pkg/protocol/groups.h"
 
 namespace dra::inspect {
@@ -181,7 +182,6 @@ reconcile::MemoryView groups_in(const Objects& objects, const StateOptions& opti
 }
 
 bool can_be_decided(const api::Pod& pod) {
-  constexpr std::string_view kOurGate = "dra-controller-manager/allocation";
   return pod.node_name.empty() && !pod.terminal() && !pod.metadata.deleting() &&
          std::all_of(pod.scheduling_gates.begin(), pod.scheduling_gates.end(),
                      [&](const std::string& gate) { return gate == kOurGate; });

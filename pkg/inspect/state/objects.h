@@ -37,6 +37,13 @@ struct Hidden {
   bool operator==(const Hidden&) const = default;
 };
 
+// The pod template of a controller, as the pod that it creates from it (successor.h).
+struct OwnerTemplate {
+  std::string uid;  // of the owner
+  api::Pod pod;
+  int64_t from_ordinal = 0;  // of a StatefulSet: pods below its partition come from an older template
+};
+
 struct Objects {
   Timestamp taken;                        // when it was read: the "now" of every answer
   std::string origin;                     // "https://10.0.0.1:6443", "snapshot.gz"
@@ -70,6 +77,8 @@ struct Objects {
   ByKey<api::CsiDriver> csi_drivers;
   ByKey<api::CsiStorageCapacity> storage_capacities;
   ByKey<api::VolumeAttachment> attachments;
+  // By kind, namespace and name of the owner. Read only for pods that a question makes anew, and never in snapshots.
+  ByKey<OwnerTemplate> owner_templates;
 
   std::unordered_map<std::string, std::shared_ptr<const api::ResourceClaim>, StringHash, std::equal_to<>> claim_by_uid;
 

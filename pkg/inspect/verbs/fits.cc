@@ -7,6 +7,7 @@
 #include <set>
 
 #include "pkg/inspect/state/groups.h"
+#include "pkg/inspect/state/successor.h"
 #include "pkg/inspect/state/volumes.h"
 #include "pkg/protocol/groups.h"
 
@@ -143,6 +144,15 @@ class Fitting {
     api::Pod pod;  // of a workload
     std::vector<Claim> claims;
   };
+  // A pod that was read from a cluster has what the manager and the scheduler wrote into it; its copies do not.
+  api::Pod as_created(const Workload& workload) const {
+    if (!workload.pod.metadata.uid.empty())
+      return successor_of(workload.pod, claims_used_by(sources_.objects, workload.pod), nullptr);
+    api::Pod pod = workload.pod;
+    pod.node_name.clear();
+    return pod;
+  }
+
   // A copy with its own names and uids.
   Result<Made> make(const Asked& asked, uint32_t copy) {
     const Workload* workload = asked.of_copy(copy);
@@ -154,10 +164,9 @@ class Fitting {
       made.claims.push_back(std::move(claim));
       return made;
     }
-    made.pod = workload->pod;
+    made.pod = as_created(*workload);
     made.pod.metadata.uid = "fits-pod-" + suffix;
     made.pod.metadata.name += "-" + suffix;
-    made.pod.node_name.clear();
     if (sources_.without_volumes.contains(workload))
       std::erase_if(made.pod.volumes, [](const auto& one) { return one.ephemeral || !one.claim_name.empty(); });
     auto found = claims_for(made.pod, suffix);

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "pkg/inspect/state/groups.h"
+#include "pkg/inspect/state/successor.h"
 
 namespace dra::inspect {
 namespace {
@@ -61,6 +62,7 @@ Objects before_decision(const Objects& objects, const std::vector<PodPtr>& pods)
     auto copy = std::make_shared<api::Pod>(*pod);
     copy->node_name.clear();
     copy->extended_resource_claim_status.reset();
+    remove_pin(*copy, claims);
     before.pods[pod->metadata.key()] = std::move(copy);
   }
   return before;

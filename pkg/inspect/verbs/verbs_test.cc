@@ -101,6 +101,64 @@ TEST(WhatIf, DrainMovesWhatFitsElsewhere) {
   EXPECT_EQ(world.after({Change::Kind::kDrain, "b", {}, 1}), Texts{});
 }
 
+// In gate mode the manager pinned the pod to its node when it lifted the gate.
+TEST(WhatIf, APodOfGateModeComesAgainWithoutItsPin) {
+  TwoNodes world;
+  const auto pin = [&](const std::string& key, const std::string& node) {
+    auto pod = std::make_shared<api::Pod>(*world.objects.pods.at(key));
+    pod->node_affinity = api::NodeAffinity{api::NodeSelector{{{{}, {{"metadata.name", "In", {node}}}}}}, {}};
+    pod->metadata.managed_fields = {{"dra-controller-manager", "Update", "", false}};
+    world.objects.pods[key] = pod;
+  };
+  pin("ml/run", "a");
+  EXPECT_EQ(world.after({Change::Kind::kDrain, "a", {}, 1}), Texts{"ml/run moves a>b"});
+  EXPECT_EQ(world.after({Change::Kind::kTaint, "a/gpu-1", {"k", "", "NoExecute", ""}, 1}), Texts{"ml/run moves a>b"});
+  EXPECT_EQ(world.after({Change::Kind::kScale, "deployment/set", {}, 2}), Texts{"ml/set-new-1 starts >b"});
+  const TaintQuestion question{"a", false, {"k", "v", "NoExecute", ""}, 1, false, false};
+  const auto plan = plan_taint(world.objects, question, {});
+  ASSERT_TRUE(plan && plan->evicted.size() == 1);
+  EXPECT_EQ(plan->evicted[0].after, "b");
+  // `replay` decides for all nodes again, and comes to the same.
+  EXPECT_EQ(replay(world.objects, "pod/run", "ml", {})->status, Status::kYes);
+  // A dump of the pod, as `kubectl get pod -o yaml` writes it.
+  Manifest dump;
+  Workload& dumped = dump.workloads.emplace_back();
+  dumped.kind = "Pod";
+  dumped.name = "run";
+  dumped.pod = *world.objects.pods.at("ml/run");
+  FitsOptions options;
+  options.copies = 1;
+  const auto fits_now = fits(world.objects, dump, options);
+  ASSERT_TRUE(fits_now);
+  EXPECT_EQ(fits_now->at(0).fit, Fit::kNow) << fits_now->at(0).why;
+  EXPECT_EQ(fits_now->at(0).nodes, Texts{"b"});
+}
+
+// Its owner's template asks for what no node has; and one with a gate of another program is not decided.
+TEST(WhatIf, TheTemplateOfTheOwnerWins) {
+  TwoNodes world;
+  const Change drain{Change::Kind::kDrain, "a", {}, 1};
+  const std::vector<OwnerToRead> owners = owners_of_change(world.objects, drain, "ml");
+  ASSERT_EQ(owners.size(), 1u);
+  EXPECT_EQ(owners[0].owner.name, "set-1");
+  const auto set = [](const std::string& spec) {
+    return R"({"apiVersion": "apps/v1", "kind": "ReplicaSet", "metadata": {"name": "set-1", "namespace": "ml",
+      "uid": "uid-set"}, "spec": {"template": {"spec": )" +
+           spec + "}}}";
+  };
+  ASSERT_TRUE(add_owner(world.objects, owners[0], set(R"({"nodeSelector": {"zone": "mars"}, "containers": [],
+      "resourceClaims": [{"name": "g", "resourceClaimTemplateName": "two"}]})")));
+  EXPECT_EQ(world.after(drain), Texts{"ml/run waits a>"});
+  ASSERT_TRUE(add_owner(world.objects, owners[0], set(R"({"schedulingGates": [{"name": "other/gate"}], "containers": [],
+      "resourceClaims": [{"name": "g", "resourceClaimTemplateName": "two"}]})")));
+  for (const Change& change : {drain, Change{Change::Kind::kScale, "deployment/set", {}, 2}}) {
+    const auto fates = whatif(world.objects, change, {}, "ml");
+    ASSERT_TRUE(fates && fates->size() == 1);
+    EXPECT_EQ(fates->front().fate, Fate::kWaits);
+    EXPECT_EQ(fates->front().why, "it waits at its gate \"other/gate\", which another program lifts");
+  }
+}
+
 TEST(WhatIf, DrainSaysWhatWaits) {
   TwoNodes world;
   world.add_pod("other", "b", {"gpu-0"});

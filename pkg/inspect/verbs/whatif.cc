@@ -30,6 +30,8 @@ class Simulation {
     std::string successor;  // key of the pod created in its place; empty: none
   };
   std::vector<Leaving> leaving;
+  // By kind, namespace and name: of the pods that are created anew.
+  std::map<std::tuple<std::string, std::string, std::string>, OwnerToRead> owners;
 
   Result<void> apply(const Change& change) {
     switch (change.kind) {
@@ -275,14 +277,13 @@ class Simulation {
 
   // A new pod like this one, with new claims for its template entries; returns its key.
   std::string add_successor(const api::Pod& model, const std::string& name) {
-    auto pod = std::make_shared<api::Pod>(model);
+    if (const api::OwnerReference* owner = model.metadata.controller())
+      owners.try_emplace({owner->kind, model.metadata.ns, owner->name}, OwnerToRead{*owner, model.metadata.ns});
+    auto pod =
+        std::make_shared<api::Pod>(successor_of(model, claims_used_by(after, model), template_for(after, model)));
     pod->metadata.name = name;
     pod->metadata.uid = "whatif-" + std::to_string(++made_);
     pod->metadata.creation_timestamp = format_rfc3339(after.taken);
-    pod->node_name.clear();
-    pod->phase = "Pending";
-    pod->conditions.clear();
-    pod->resource_claim_statuses.clear();
     for (const api::PodResourceClaim& entry : pod->resource_claims) {
       if (!entry.resource_claim_template_name) continue;
       Claim claim = claim_for(model, *pod, entry);
@@ -342,6 +343,14 @@ bool any_with_volumes(const std::vector<PodFate>& fates, const Objects& objects)
   });
 }
 
+// Why a new pod is not decided at all: its template has gates of other programs.
+std::string foreign_gates(const api::Pod& pod) {
+  std::vector<std::string> gates;
+  for (const std::string& gate : pod.scheduling_gates) gates.push_back(quote(gate));
+  return "it waits at " + std::string(gates.size() == 1 ? "its gate " : "its gates ") + join(gates, ", ") +
+         ", which another program lifts";
+}
+
 std::vector<std::string> device_names(const Placed& placed) {
   std::vector<std::string> names;
   for (const auto& allocation : placed.results)
@@ -390,6 +399,15 @@ bool is_of_leaving(Fate fate) {
   return fate == Fate::kMoves || fate == Fate::kWaits || fate == Fate::kGone;
 }
 
+std::vector<OwnerToRead> owners_of_change(const Objects& objects, const Change& change, const std::string& ns) {
+  Simulation simulation(objects, ns);
+  std::vector<OwnerToRead> owners;
+  if (!simulation.apply(change)) return owners;
+  for (const auto& [key, owner] : simulation.owners)
+    if (owners.size() < kMaxOwnersRead && owner_kind_of(owner.owner) != nullptr) owners.push_back(owner);
+  return owners;
+}
+
 Result<std::vector<PodFate>> whatif(const Objects& objects, const Change& change, const StateOptions& options,
                                     const std::string& ns) {
   Simulation simulation(objects, ns);
@@ -412,8 +430,9 @@ Result<std::vector<PodFate>> whatif(const Objects& objects, const Change& change
       if (placed) {
         fate.after = placed->node;
         fate.devices = device_names(*placed);
-      } else if (const auto why = after.find(gone.successor); why != after.end()) {
-        fate.why = why->second.why;
+      } else {
+        const auto why = after.find(gone.successor);
+        fate.why = why != after.end() ? why->second.why : foreign_gates(*simulation.after.pods.at(gone.successor));
       }
     }
     fates.push_back(std::move(fate));
@@ -429,6 +448,9 @@ Result<std::vector<PodFate>> whatif(const Objects& objects, const Change& change
     fates.push_back(
         {key, kind, "", placed.node, now ? device_names(placed) : std::vector<std::string>{}, now ? "" : placed.why});
   }
+  for (const auto& [key, pod] : simulation.after.pods)
+    if (!objects.pods.contains(key) && !listed.contains(key) && !after.contains(key))
+      fates.push_back({key, Fate::kWaits, "", "", {}, foreign_gates(*pod)});
   return fates;
 }
 

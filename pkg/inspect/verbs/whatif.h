@@ -2,7 +2,8 @@
 //
 // The rules are the manager's in bind mode on an otherwise idle cluster: waiting pods are decided by priority, then
 // age, groups whole, and what one takes is gone for the next (waiting.h). A deleted pod with a controller (not a
-// DaemonSet) is recreated, with new claims from its templates. There is no preemption. Pure.
+// DaemonSet) is recreated, without what the manager wrote into it (successor.h), with new claims from its templates.
+// There is no preemption. Pure.
 #pragma once
 
 #include <string>
@@ -10,6 +11,7 @@
 
 #include "pkg/inspect/answer/answer.h"
 #include "pkg/inspect/state/state.h"
+#include "pkg/inspect/state/successor.h"
 
 namespace dra::inspect {
 
@@ -50,6 +52,12 @@ struct PodFate {
 
 // kTaint of one device: which devices would get the taint, and what rules of others do with it; empty for others.
 std::string taint_reaches(const Objects& objects, const Change& change);
+
+// The owners whose pods the change creates anew, in no order, at most kMaxOwnersRead: if add_owner() adds their
+// templates to the objects, whatif() uses these. Without a template the old pod is the model. Empty also for a wrong
+// change.
+inline constexpr size_t kMaxOwnersRead = 64;
+std::vector<OwnerToRead> owners_of_change(const Objects& objects, const Change& change, const std::string& ns);
 
 // Unaffected pods are left out. Errors: the object is not known.
 Result<std::vector<PodFate>> whatif(const Objects& objects, const Change& change, const StateOptions& options,
