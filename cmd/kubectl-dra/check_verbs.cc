@@ -5,7 +5,7 @@
 #include "pkg/inspect/source/files.h"
 #include "pkg/inspect/state/manifest.h"
 #include "pkg/inspect/verbs/cel_query.h"
-#include "pkg/inspect/verbs/lint.h"
+#include "pkg/inspect/lint/lint.h"
 #include "pkg/inspect/verbs/whatif.h"
 
 namespace dra::kubectl {

@@ -1,10 +1,10 @@
-#include "pkg/inspect/verbs/lint.h"
+#include "pkg/inspect/lint/lint.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "pkg/inspect/verbs/cel_query.h"
-#include "pkg/inspect/verbs/fields.h"
+#include "pkg/inspect/lint/fields.h"
 #include "pkg/inspect/verbs/fits.h"
 #include "pkg/yaml/yaml.h"
 
