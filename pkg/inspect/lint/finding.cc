@@ -96,12 +96,12 @@ Place place_of(const json& object, const Place& base, std::string_view field) {
   return place;
 }
 
-void Findings::begin(const yaml::Positions& positions, size_t lines_before) {
+void FindingList::begin(const yaml::Positions& positions, size_t lines_before) {
   positions_ = &positions;
   lines_before_ = lines_before;
 }
 
-void Findings::add(Severity severity, const Place& place, std::string text) {
+void FindingList::add(Severity severity, const Place& place, std::string text) {
   Finding finding{0, 0, severity, place.path, std::move(text)};
   if (positions_ != nullptr) {
     if (const auto found = positions_->find(place.pointer); found != positions_->end()) {
@@ -112,11 +112,11 @@ void Findings::add(Severity severity, const Place& place, std::string text) {
   add(std::move(finding));
 }
 
-void Findings::add(Finding finding) {
+void FindingList::add(Finding finding) {
   if (!full()) all_.push_back(std::move(finding));
 }
 
-bool Findings::has_errors() const {
+bool FindingList::has_errors() const {
   return std::any_of(all_.begin(), all_.end(),
                      [](const Finding& one) { return one.severity == Severity::kError; });
 }

@@ -1,6 +1,6 @@
-// Finding: what lint has to say about one place of a file, and Findings, which collects them with their positions.
+// Finding: what lint has to say about one place of a file, and FindingList, which collects them with their positions.
 //
-//   Findings findings;
+//   FindingList findings;
 //   findings.begin(positions, lines_before);            // of the document that is looked at
 //   const Place spec = Place().child("spec");
 //   findings.error(spec.child("count"), "must be more than 0");
@@ -44,7 +44,7 @@ struct Place {
 // Steps that only newer versions of an API have ("exactly") are left out where the object does without them.
 Place place_of(const nlohmann::json& object, const Place& base, std::string_view field);
 
-class Findings {
+class FindingList {
  public:
   // The following places are of this document. `positions` must outlive them.
   void begin(const yaml::Positions& positions, size_t lines_before);

@@ -15,7 +15,7 @@ using nlohmann::json;
 
 constexpr std::string_view kV1 = "resource.k8s.io/v1";
 
-std::string text_member(const json& object, const char* key) {
+std::string form_text(const json& object, const char* key) {
   const auto found = object.is_object() ? object.find(key) : object.end();
   return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
@@ -28,11 +28,11 @@ constexpr NewerField kNewerFields[] = {{"derivedAttributes", "1.37", "DRADerived
 
 class FormLinter {
  public:
-  FormLinter(const inventory::Features& rules, Findings& findings) : rules_(rules), findings_(findings) {}
+  FormLinter(const inventory::Features& rules, FindingList& findings) : rules_(rules), findings_(findings) {}
 
   void version(const json& object, const Place& place) {
-    const std::string version = text_member(object, "apiVersion");
-    if (version == kV1 || text_member(object, "kind") == "DeviceTaintRule") return;
+    const std::string version = form_text(object, "apiVersion");
+    if (version == kV1 || form_text(object, "kind") == "DeviceTaintRule") return;
     const bool gone = version == "resource.k8s.io/v1alpha2" || version == "resource.k8s.io/v1alpha3" ||
                       version == "resource.k8s.io/v1alpha1";
     const bool known = gone || version == "resource.k8s.io/v1beta1" || version == "resource.k8s.io/v1beta2";
@@ -135,20 +135,20 @@ class FormLinter {
   static std::string advice_for_source(const json& source) {
     std::string instead = "resourceClaimName or resourceClaimTemplateName";
     for (const char* key : {"resourceClaimName", "resourceClaimTemplateName"})
-      if (const std::string name = text_member(source, key); !name.empty()) instead = std::string(key) + ": " + name;
+      if (const std::string name = form_text(source, key); !name.empty()) instead = std::string(key) + ": " + name;
     return "Kubernetes 1.31 and newer have no source; write " + instead +
            " in its place (kubectl dra migrate -f FILE does)";
   }
 
   const inventory::Features& rules_;
-  Findings& findings_;
+  FindingList& findings_;
 };
 
 }  // namespace
 
-void lint_forms(const json& object, const Place& place, const inventory::Features& rules, Findings& findings) {
+void lint_forms(const json& object, const Place& place, const inventory::Features& rules, FindingList& findings) {
   FormLinter linter(rules, findings);
-  const std::string version = text_member(object, "apiVersion"), kind = text_member(object, "kind");
+  const std::string version = form_text(object, "apiVersion"), kind = form_text(object, "kind");
   linter.sources(object, place);
   if (version.starts_with("scheduling.k8s.io/")) linter.group_claims(object, kind, place);
   if (!version.starts_with("resource.k8s.io/")) return;

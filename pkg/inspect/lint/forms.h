@@ -10,6 +10,6 @@
 namespace dra::inspect {
 
 // `rules`: fields of newer releases count as known by their rules.
-void lint_forms(const nlohmann::json& object, const Place& place, const inventory::Features& rules, Findings& findings);
+void lint_forms(const nlohmann::json& object, const Place& place, const inventory::Features& rules, FindingList& findings);
 
 }  // namespace dra::inspect

@@ -179,7 +179,7 @@ class FileLinter {
   const StateOptions& options_;
   Known known_;
   inventory::Features features_;
-  Findings findings_;
+  FindingList findings_;
   SelectorFindings selectors_;
   std::vector<ReadDocument> documents_;
   bool readable_ = true;

@@ -5,13 +5,13 @@
 namespace dra::inspect {
 namespace {
 
-using Type = ParameterType;
+using ParamType = ParameterType;
 
 const ParameterFields& mps_fields() {
-  static const ParameterFields fields{{{.name = "defaultActiveThreadPercentage", .type = Type::kNumber, .least = 0, .most = 100},
-                                       {.name = "defaultPinnedDeviceMemoryLimit", .type = Type::kQuantity},
-                                       {.name = "defaultPerDevicePinnedMemoryLimit", .type = Type::kQuantities},
-                                       {.name = "multiUser", .type = Type::kBool}}};
+  static const ParameterFields fields{{{.name = "defaultActiveThreadPercentage", .type = ParamType::kNumber, .least = 0, .most = 100},
+                                       {.name = "defaultPinnedDeviceMemoryLimit", .type = ParamType::kQuantity},
+                                       {.name = "defaultPerDevicePinnedMemoryLimit", .type = ParamType::kQuantities},
+                                       {.name = "multiUser", .type = ParamType::kBool}}};
   return fields;
 }
 
@@ -25,8 +25,8 @@ const ParameterFields& gpu_sharing() {
       {{.name = "interval", .choices = {{"Default", ""}, {"Short", ""}, {"Medium", ""}, {"Long", ""}}}}};
   static const ParameterFields fields{
       {{.name = "strategy", .required = true, .choices = sharing_strategies()},
-       {.name = "timeSlicingConfig", .type = Type::kObject, .fields = &interval},
-       {.name = "mpsConfig", .type = Type::kObject, .fields = &mps_fields()}},
+       {.name = "timeSlicingConfig", .type = ParamType::kObject, .fields = &interval},
+       {.name = "mpsConfig", .type = ParamType::kObject, .fields = &mps_fields()}},
       {{"MPS", "timeSlicingConfig"}, {"TimeSlicing", "mpsConfig"}}};
   return fields;
 }
@@ -34,24 +34,24 @@ const ParameterFields& gpu_sharing() {
 // A partition has no time slices of its own to set.
 const ParameterFields& partition_sharing() {
   static const ParameterFields fields{{{.name = "strategy", .required = true, .choices = sharing_strategies()},
-                                       {.name = "mpsConfig", .type = Type::kObject, .fields = &mps_fields()}}};
+                                       {.name = "mpsConfig", .type = ParamType::kObject, .fields = &mps_fields()}}};
   return fields;
 }
 
 const ParameterFields& iommu_fields() {
   static const ParameterFields fields{
       {{.name = "backendPolicy", .required = true, .choices = {{"PreferIommuFD", ""}, {"LegacyOnly", ""}}},
-       {.name = "enableAPIDevice", .type = Type::kBool}}};
+       {.name = "enableAPIDevice", .type = ParamType::kBool}}};
   return fields;
 }
 
 DriverParameters nvidia() {
   return {{"gpu.nvidia.com", "compute-domain.nvidia.com"},
           "resource.nvidia.com/v1beta1",
-          {{"GpuConfig", {{{.name = "sharing", .type = Type::kObject, .fields = &gpu_sharing()}}}},
-           {"MigDeviceConfig", {{{.name = "sharing", .type = Type::kObject, .fields = &partition_sharing()}}}},
+          {{"GpuConfig", {{{.name = "sharing", .type = ParamType::kObject, .fields = &gpu_sharing()}}}},
+           {"MigDeviceConfig", {{{.name = "sharing", .type = ParamType::kObject, .fields = &partition_sharing()}}}},
            {"VfioDeviceConfig",
-            {{{.name = "iommu", .type = Type::kObject, .fields = &iommu_fields()}}},
+            {{{.name = "iommu", .type = ParamType::kObject, .fields = &iommu_fields()}}},
             "PassthroughSupport"},
            {"ComputeDomainChannelConfig", {{{.name = "domainID", .required = true}, {.name = "allocationMode"}}}},
            {"ComputeDomainDaemonConfig", {{{.name = "domainID", .required = true}}}}},

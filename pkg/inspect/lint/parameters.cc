@@ -27,7 +27,7 @@ std::vector<std::string> values_of(const ParameterField& field) {
 
 class ParameterLinter {
  public:
-  ParameterLinter(const std::string& driver, Findings& findings) : driver_(driver), findings_(findings) {}
+  ParameterLinter(const std::string& driver, FindingList& findings) : driver_(driver), findings_(findings) {}
 
   void whole(const json& parameters, const Place& place, const DriverParameters& table) {
     const std::string version = string_of(parameters, "apiVersion"), kind = string_of(parameters, "kind");
@@ -128,10 +128,10 @@ class ParameterLinter {
   }
 
   const std::string& driver_;
-  Findings& findings_;
+  FindingList& findings_;
 };
 
-void lint_configs(const json& holder, const Place& place, Findings& findings) {
+void lint_configs(const json& holder, const Place& place, FindingList& findings) {
   const auto configs = holder.is_object() ? holder.find("config") : holder.end();
   if (!holder.is_object() || configs == holder.end() || !configs->is_array()) return;
   for (size_t i = 0; i < configs->size(); ++i) {
@@ -149,7 +149,7 @@ void lint_configs(const json& holder, const Place& place, Findings& findings) {
 
 }  // namespace
 
-void lint_parameters(const json& object, const Place& place, Findings& findings) {
+void lint_parameters(const json& object, const Place& place, FindingList& findings) {
   const std::string kind = string_of(object, "kind");
   const auto spec = object.find("spec");
   if (spec == object.end() || !spec->is_object()) return;

@@ -56,6 +56,6 @@ struct DriverParameters {
 const std::vector<DriverParameters>& parameter_tables();
 
 // All opaque parameters of a claim, a template or a class of resource.k8s.io/v1.
-void lint_parameters(const nlohmann::json& object, const Place& place, Findings& findings);
+void lint_parameters(const nlohmann::json& object, const Place& place, FindingList& findings);
 
 }  // namespace dra::inspect

@@ -48,7 +48,7 @@ struct PodClaim {
 
 class PodLinter {
  public:
-  PodLinter(const json& spec, Place place, const Known& known, const std::string& ns, bool judged, Findings& findings)
+  PodLinter(const json& spec, Place place, const Known& known, const std::string& ns, bool judged, FindingList& findings)
       : spec_(spec), place_(std::move(place)), known_(known), judged_(judged), findings_(findings) {
     const json& claims = member_in(spec, "resourceClaims");
     for (size_t i = 0; claims.is_array() && i < claims.size(); ++i)
@@ -167,13 +167,13 @@ class PodLinter {
   Place place_;
   const Known& known_;
   bool judged_;
-  Findings& findings_;
+  FindingList& findings_;
   std::vector<PodClaim> claims_;
 };
 
 }  // namespace
 
-bool lint_pods(const json& object, const Place& place, const Known& known, bool judged, Findings& findings) {
+bool lint_pods(const json& object, const Place& place, const Known& known, bool judged, FindingList& findings) {
   const std::vector<PodTemplate> templates = pod_templates_of(object);
   const std::string ns = known.namespace_of(object);
   for (const PodTemplate& one : templates) {

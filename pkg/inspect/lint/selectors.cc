@@ -36,7 +36,7 @@ std::string some_of(const std::vector<std::string>& names) {
 
 class SelectorLinter {
  public:
-  SelectorLinter(const Known& known, const inventory::FeatureChoice& features, Findings& findings,
+  SelectorLinter(const Known& known, const inventory::FeatureChoice& features, FindingList& findings,
                  SelectorFindings& found)
       : known_(known), features_(features), findings_(findings), found_(found) {}
 
@@ -133,7 +133,7 @@ class SelectorLinter {
 
   const Known& known_;
   const inventory::FeatureChoice& features_;
-  Findings& findings_;
+  FindingList& findings_;
   SelectorFindings& found_;
 };
 
@@ -161,7 +161,7 @@ size_t literal_end(std::string_view text, size_t at) {
 }  // namespace
 
 void lint_selectors(const json& object, const Place& place, const Known& known,
-                    const inventory::FeatureChoice& features, Findings& findings, SelectorFindings& found) {
+                    const inventory::FeatureChoice& features, FindingList& findings, SelectorFindings& found) {
   SelectorLinter linter(known, features, findings, found);
   const std::string kind = member_text(object, "kind");
   const auto spec = object.find("spec");

@@ -21,7 +21,7 @@ struct SelectorFindings {
 
 // Of a DeviceClass, ResourceClaim or ResourceClaimTemplate of resource.k8s.io/v1; nothing for other kinds.
 void lint_selectors(const nlohmann::json& object, const Place& place, const Known& known,
-                    const inventory::FeatureChoice& features, Findings& findings, SelectorFindings& found);
+                    const inventory::FeatureChoice& features, FindingList& findings, SelectorFindings& found);
 
 // The texts in semver("...") of an expression that are no semantic versions, so that the function fails on every
 // device though the expression compiles.

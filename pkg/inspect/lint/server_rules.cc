@@ -28,7 +28,7 @@ const apiserver::KindRegistry& served_kinds() {
   return *all;
 }
 
-std::string text_at(const json& object, const char* key) {
+std::string json_text_at(const json& object, const char* key) {
   const auto found = object.is_object() ? object.find(key) : object.end();
   return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
@@ -168,8 +168,8 @@ void validate(const apiserver::Kind& kind, const apiserver::WriteContext& ctx, c
 
 ServerVerdict refused_by_server(const json& object, const ServerRules& rules) {
   ServerVerdict verdict;
-  const std::string name = text_at(object, "kind");
-  const apiserver::GroupVersion version = group_version(text_at(object, "apiVersion"));
+  const std::string name = json_text_at(object, "kind");
+  const apiserver::GroupVersion version = group_version(json_text_at(object, "apiVersion"));
   const apiserver::Kind* kind = served_kinds().find_by_kind(version, name);
   const apiserver::ServedVersion* served = kind == nullptr ? nullptr : kind->info().find_version(version);
   const ObjectType* type =
@@ -186,7 +186,7 @@ ServerVerdict refused_by_server(const json& object, const ServerRules& rules) {
     return verdict;
   }
   if (!decoded.contains("metadata") || !decoded["metadata"].is_object()) decoded["metadata"] = json::object();
-  if (!text_at(decoded["metadata"], "resourceVersion").empty())
+  if (!json_text_at(decoded["metadata"], "resourceVersion").empty())
     verdict.refusals.push_back({"metadata.resourceVersion", "a new object has none; leave it out"});
 
   const NamespacesOnly reader(rules);
@@ -197,7 +197,7 @@ ServerVerdict refused_by_server(const json& object, const ServerRules& rules) {
   ctx.clock = &clock;
   ctx.random = &random;
   ctx.request_version = version;
-  ctx.namespace_ = text_at(decoded["metadata"], "namespace");
+  ctx.namespace_ = json_text_at(decoded["metadata"], "namespace");
   if (ctx.namespace_.empty()) ctx.namespace_ = rules.ns;
   ctx.verb = "create";
   const apiserver::ServedVersion* hub = kind->info().find_version(kind->info().hub);

@@ -35,7 +35,7 @@ uint64_t copies_in(const json& object, uint64_t before) {
   return copies;
 }
 
-std::string named(const json& object, const std::string& otherwise) {
+std::string innermost_name(const json& object, const std::string& otherwise) {
   for (const char* key : {"name", "groupName"}) {
     const auto name = object.find(key);
     if (name != object.end() && name->is_string()) return name->get<std::string>();
@@ -54,7 +54,7 @@ void collect_templates(const json& value, const PodTemplate& way, bool top, std:
   if (!value.is_object()) return;
   PodTemplate here = way;
   here.copies = copies_in(value, way.copies);
-  if (!top) here.part = named(value, way.part);
+  if (!top) here.part = innermost_name(value, way.part);
   if (has_pod_spec(value)) {
     found.push_back(here);
     return;
