@@ -134,8 +134,8 @@ class FileLinter {
     const Place at = place_of(object, place, refusal.field);
     const std::vector<Finding>& all = findings_.all();
     for (size_t i = before; i < all.size(); ++i)
-      if (!refusal.field.empty() && one_way(all[i].path, at.path) &&
-          (refusal.unknown ? all[i].path.size() <= at.path.size() : all[i].severity == Severity::kError))
+      if (!refusal.field.empty() && ((all[i].severity == Severity::kError && one_way(all[i].path, at.path)) ||
+                                     (refusal.unknown && all[i].path == at.path)))
         return;
     const std::string name = refusal.field.substr(refusal.field.rfind('.') + 1);
     findings_.error(at, refusal.unknown ? "unknown field " + quote(name)

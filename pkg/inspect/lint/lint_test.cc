@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <functional>
+
 #include "pkg/inspect/lint/fix.h"
 #include "pkg/inspect/lint/parameters.h"
 #include "pkg/inspect/lint/selectors.h"
@@ -170,7 +172,7 @@ TEST(LintPods, ARequestThatTheClaimLacksIsAnError) {
   const auto wrong = said(nic + "---\n" + pod_with(claims, "[{name: g, request: gpu}]"));
   EXPECT_EQ(wrong.size(), 1u) << joined(wrong);
   expect_said(wrong,
-              "9 error spec.containers[0].resources.claims[0].request: container \"c\" asks for request \"gpu\" of "
+              "10 error spec.containers[0].resources.claims[0].request: container \"c\" asks for request \"gpu\" of "
               "claim \"g\", and ResourceClaimTemplate t has only dev");
   EXPECT_EQ(said(nic + "---\n" + pod_with(claims, "[{name: g, request: dev}]")), std::vector<std::string>{});
   EXPECT_EQ(said(pod_with(claims, "[{name: g, request: gpu}]")), std::vector<std::string>{}) << "not known";
@@ -274,7 +276,7 @@ TEST(LintServer, WhatTheServerRefusesIsAnErrorAtItsPlace) {
               "and must be a whole number");
   expect_said(said("apiVersion: v1\nkind: Pod\nmetadata: {name: p, labels: {a: 7}}\nspec: {containers: [{name: c, image: "
                    "i, resources: {limits: {cpu: 1x}}}]}\n"),
-              "3 error metadata.labels.a: the API server refuses Pod p: it is number 7, and must be a text");
+              "3 error metadata.labels.a: the API server refuses Pod p: it is a number, and must be a text");
 }
 
 TEST(LintServer, SlicesAreJudgedToo) {
@@ -377,7 +379,7 @@ TEST(LintParameters, TablesAreWhole) {
 // ---- --fix
 
 TEST(LintFix, MendsTheCommonestAndNothingElse) {
-  const std::string untouched = "# kept as it is\napiVersion: v1\nkind: Service   # with its comment\nmetadata: {name: s}\n";
+  const std::string untouched = "# kept as it is\napiVersion: v1\nkind: ConfigMap   # with its comment\nmetadata: {name: s}\n";
   const std::string file =
       "# mine\napiVersion: resource.k8s.io/v1\nkind: ResourceClaimTemplate\nmetadata: {name: t}\nspec: {spec: {devices: "
       "{requests: [{name: dev, deviceClassName: c, selectors: [{cel: {expression: "

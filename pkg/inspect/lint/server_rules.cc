@@ -73,7 +73,8 @@ std::string found_text(const std::string& kind) {
   if (kind == "bool") return "true or false";
   if (kind == "array") return "a list";
   if (kind == "object") return "an object with fields";
-  return kind;  // "number", "number 1.5"
+  if (kind == "number") return "a number";
+  return kind;  // "number 1.5"
 }
 
 // The path of the first value below that has the path without indices and is of this kind ("string").

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <memory>
 #include <nlohmann/json.hpp>
 
 #include "pkg/apiserver/server.h"
@@ -39,7 +41,6 @@ class Judge {
   Judge() {
     apiserver::ServerOptions options;
     options.tokens = apiserver::admin_token("t");
-    options.pod_groups = false;
     server_ = std::make_unique<apiserver::Server>(reactor_, random_, std::move(options));
     reactor_.run_until_idle();
     // What admission of pods wants.
