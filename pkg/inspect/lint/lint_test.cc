@@ -3,11 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <functional>
 
 #include "pkg/inspect/lint/fix.h"
 #include "pkg/inspect/lint/parameters.h"
 #include "pkg/inspect/lint/selectors.h"
+#include "pkg/inspect/source/files.h"
 #include "pkg/inspect/state/manifest.h"
 #include "pkg/inspect/state/objects_fixture.h"
 
@@ -374,6 +376,23 @@ TEST(LintParameters, TablesAreWhole) {
     EXPECT_NE(table.api_version.find('/'), std::string::npos);
     for (const ParameterKind& kind : table.kinds) check(kind.fields);
   }
+}
+
+// ---- the project's own files
+
+// Manifests that the project publishes, for servers of today.
+TEST(LintExamples, AreClean) {
+  size_t files = 0;
+  for (const char* folder : {"examples/v1", "examples/drivers"}) {
+    for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+      if (entry.path().extension() != ".yaml" || entry.path().filename() == "fleet.yaml") continue;
+      const auto text = read_file(entry.path().string(), kMaxManifest);
+      ASSERT_TRUE(text) << text.error().message();
+      EXPECT_EQ(said(*text), std::vector<std::string>{}) << entry.path();
+      ++files;
+    }
+  }
+  EXPECT_GT(files, 30u);
 }
 
 // ---- --fix
