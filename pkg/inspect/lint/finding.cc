@@ -91,8 +91,8 @@ Place place_of(const json& object, const Place& base, std::string_view field) {
     if (step.name == "exactly") continue;  // requests of v1beta1 are flat
     break;
   }
-  place.path = base.path.empty() || field.empty() ? base.path + std::string(field)
-                                                  : base.path + "." + std::string(field);
+  place.path =
+      base.path.empty() || field.empty() ? base.path + std::string(field) : base.path + "." + std::string(field);
   return place;
 }
 
@@ -117,8 +117,7 @@ void FindingList::add(Finding finding) {
 }
 
 bool FindingList::has_errors() const {
-  return std::any_of(all_.begin(), all_.end(),
-                     [](const Finding& one) { return one.severity == Severity::kError; });
+  return std::any_of(all_.begin(), all_.end(), [](const Finding& one) { return one.severity == Severity::kError; });
 }
 
 }  // namespace dra::inspect

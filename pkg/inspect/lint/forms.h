@@ -1,5 +1,5 @@
-// Names of versions, kinds and fields: old forms, fields that are out of place or misspelt, and those that servers drop.
-// Pure.
+// Names of versions, kinds and fields: old forms, fields that are out of place or misspelt, and those that servers
+// drop. Pure.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -10,6 +10,7 @@
 namespace dra::inspect {
 
 // `rules`: fields of newer releases count as known by their rules.
-void lint_forms(const nlohmann::json& object, const Place& place, const inventory::Features& rules, FindingList& findings);
+void lint_forms(const nlohmann::json& object, const Place& place, const inventory::Features& rules,
+                FindingList& findings);
 
 }  // namespace dra::inspect

@@ -52,7 +52,9 @@ bool one_way(const std::string& a, const std::string& b) {
 class FileLinter {
  public:
   FileLinter(const Objects* cluster, const StateOptions& options, const std::string& ns)
-      : options_(options), known_(cluster, ns), features_(options.features.on(cluster ? cluster->server_version : "")) {}
+      : options_(options),
+        known_(cluster, ns),
+        features_(options.features.on(cluster ? cluster->server_version : "")) {}
 
   // Reads all documents before any is judged: they refer to each other.
   void read(std::string_view text) {
@@ -127,11 +129,13 @@ class FileLinter {
       if (version != "resource.k8s.io/v1" || !is_compiled(verdict.refusals[i]))
         add_refusal(object, place, verdict.refusals[i], before);
     if (!verdict.known && !pods && !version.starts_with("resource.k8s.io/") && kind != "PodGroup")
-      findings_.add(Severity::kNote, place, "not looked at: " + name_of(object) + ", as kind " + kind + " of " + version +
-                                                " is not known here, and no template of a pod is in it");
+      findings_.add(Severity::kNote, place,
+                    "not looked at: " + name_of(object) + ", as kind " + kind + " of " + version +
+                        " is not known here, and no template of a pod is in it");
   }
 
-  // Whether it is about an expression that lint_selectors() compiled, by the rules of the cluster's release and not 1.36.
+  // Whether it is about an expression that lint_selectors() compiled, by the rules of the cluster's release and
+  // not 1.36.
   static bool is_compiled(const ServerRefusal& refusal) {
     return refusal.field.ends_with(".cel.expression") && !refusal.why.starts_with("Required value");
   }
@@ -174,8 +178,8 @@ class FileLinter {
     if (!answers) return report(answers.error().message());
     for (const FitAnswer& answer : *answers)
       if (answer.fit == Fit::kNever && !names_missing_class(answer.why))
-        findings_.add({0, 0, Severity::kError, answer.what,
-                       "would not fit even if the cluster were empty: " + answer.why});
+        findings_.add(
+            {0, 0, Severity::kError, answer.what, "would not fit even if the cluster were empty: " + answer.why});
   }
 
   bool names_missing_class(const std::string& why) const {
@@ -221,7 +225,8 @@ Answer lint_answer(const std::vector<Finding>& findings, const std::string& file
                  : Cell("warning", Tone::kWarn),
           finding.path, finding.text}});
   }
-  if (clean) answer.lines.push_back(file + ": nothing to complain about" + (findings.empty() ? "" : " in what was looked at"));
+  if (clean)
+    answer.lines.push_back(file + ": nothing to complain about" + (findings.empty() ? "" : " in what was looked at"));
   answer.tables.push_back(std::move(table));
   return answer;
 }

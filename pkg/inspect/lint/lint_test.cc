@@ -208,7 +208,8 @@ TEST(LintPods, ResourcesThatNobodyOffersAreNamed) {
 
 TEST(LintKinds, TemplatesOfUnknownKindsAreLookedAt) {
   const std::string job_set =
-      "apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nmetadata: {name: train}\nspec:\n  replicatedJobs:\n  - name: "
+      "apiVersion: jobset.x-k8s.io/v1alpha2\nkind: JobSet\nmetadata: {name: train}\nspec:\n  replicatedJobs:\n  - "
+      "name: "
       "workers\n    replicas: 2\n    template:\n      spec:\n        parallelism: 3\n        template:\n          "
       "spec:\n            containers: [{name: c, resources: {claims: [{name: h}]}}]\n            resourceClaims: "
       "[{name: g, resourceClaimTemplateName: t}]\n";
@@ -250,19 +251,21 @@ TEST(LintKinds, WhatIsNotLookedAtIsSaid) {
 
 TEST(LintKinds, AGeneratedNameIsShown) {
   const TwoDrivers world;
-  expect_said(said(claim_template("deviceClassName: gpu.acme.test, count: 9") +
-                       "---\napiVersion: batch/v1\nkind: Job\nmetadata: {generateName: sample-}\nspec: {template: {spec: "
-                       "{restartPolicy: Never, containers: [{name: c, image: i, resources: {claims: [{name: g}]}}], "
-                       "resourceClaims: [{name: g, resourceClaimTemplateName: t}]}}}\n",
-                   &world.objects),
-              "error job/sample-*: would not fit");
+  expect_said(
+      said(claim_template("deviceClassName: gpu.acme.test, count: 9") +
+               "---\napiVersion: batch/v1\nkind: Job\nmetadata: {generateName: sample-}\nspec: {template: {spec: "
+               "{restartPolicy: Never, containers: [{name: c, image: i, resources: {claims: [{name: g}]}}], "
+               "resourceClaims: [{name: g, resourceClaimTemplateName: t}]}}}\n",
+           &world.objects),
+      "error job/sample-*: would not fit");
 }
 
 // ---- what the API server refuses
 
 TEST(LintServer, WhatTheServerRefusesIsAnErrorAtItsPlace) {
   const auto claim = [](const std::string& devices) {
-    return said("apiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata: {name: a}\nspec:\n  devices:\n" + devices);
+    return said("apiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata: {name: a}\nspec:\n  devices:\n" +
+                devices);
   };
   const std::string request = "    requests: [{name: r, exactly: {deviceClassName: c}}]\n";
   expect_said(claim("    requests: [{name: r, exactly: {deviceClassName: c, allocationMode: All, count: 3}}]\n"),
@@ -276,16 +279,18 @@ TEST(LintServer, WhatTheServerRefusesIsAnErrorAtItsPlace) {
   expect_said(claim("    requests: [{name: r, exactly: {deviceClassName: c, count: many}}]\n"),
               "6 error spec.devices.requests[0].exactly.count: the API server refuses ResourceClaim a: it is a text, "
               "and must be a whole number");
-  expect_said(said("apiVersion: v1\nkind: Pod\nmetadata: {name: p, labels: {a: 7}}\nspec: {containers: [{name: c, image: "
-                   "i, resources: {limits: {cpu: 1x}}}]}\n"),
-              "3 error metadata.labels.a: the API server refuses Pod p: it is a number, and must be a text");
+  expect_said(
+      said("apiVersion: v1\nkind: Pod\nmetadata: {name: p, labels: {a: 7}}\nspec: {containers: [{name: c, image: "
+           "i, resources: {limits: {cpu: 1x}}}]}\n"),
+      "3 error metadata.labels.a: the API server refuses Pod p: it is a number, and must be a text");
 }
 
 TEST(LintServer, SlicesAreJudgedToo) {
   const auto slice = [](const std::string& rest) {
-    return said("apiVersion: resource.k8s.io/v1\nkind: ResourceSlice\nmetadata: {name: x}\nspec:\n  driver: x.test\n  "
-                "pool: {name: n, generation: 1, resourceSliceCount: 1}\n" +
-                rest);
+    return said(
+        "apiVersion: resource.k8s.io/v1\nkind: ResourceSlice\nmetadata: {name: x}\nspec:\n  driver: x.test\n  "
+        "pool: {name: n, generation: 1, resourceSliceCount: 1}\n" +
+        rest);
   };
   EXPECT_EQ(slice("  nodeName: n\n  devices: [{name: gpu-0}]\n"), std::vector<std::string>{});
   expect_said(slice("  nodeName: n\n  devices: [{name: g, attributes: {v: {version: 6.19.14.31400000}}}]\n"),
@@ -329,9 +334,10 @@ TEST(LintServer, TolerationSecondsWithoutEffectAreNamed) {
 // ---- opaque parameters
 
 std::vector<std::string> parameters(const std::string& text, const std::string& driver = "gpu.nvidia.com") {
-  return said("apiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata: {name: a}\nspec:\n  devices:\n    "
-              "requests: [{name: r, exactly: {deviceClassName: c}}]\n    config:\n    - opaque: {driver: " +
-              driver + ", parameters: {" + text + "}}\n");
+  return said(
+      "apiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata: {name: a}\nspec:\n  devices:\n    "
+      "requests: [{name: r, exactly: {deviceClassName: c}}]\n    config:\n    - opaque: {driver: " +
+      driver + ", parameters: {" + text + "}}\n");
 }
 
 TEST(LintParameters, WhatTheDriverRefusesIsSaidBefore) {
@@ -345,8 +351,9 @@ TEST(LintParameters, WhatTheDriverRefusesIsSaidBefore) {
               "\"sharing\"?");
   const auto gated = parameters(head + ", sharing: {strategy: TimeSlicing, timeSlicingConfig: {interval: Long}}");
   EXPECT_EQ(gated.size(), 1u) << joined(gated);
-  expect_said(gated, "warning spec.devices.config[0].opaque.parameters.sharing.strategy: strategy TimeSlicing needs the "
-                     "feature gate TimeSlicingSettings of driver gpu.nvidia.com");
+  expect_said(gated,
+              "warning spec.devices.config[0].opaque.parameters.sharing.strategy: strategy TimeSlicing needs the "
+              "feature gate TimeSlicingSettings of driver gpu.nvidia.com");
   expect_said(parameters(head + ", sharing: {strategy: Exclusive}"), "it is one of TimeSlicing, MPS");
   expect_said(parameters(head + ", sharing: {}"), "field strategy is missing");
   expect_said(parameters(head + ", sharing: {strategy: MPS, timeSlicingConfig: {}}"), "does not go with strategy MPS");
@@ -398,9 +405,11 @@ TEST(LintExamples, AreClean) {
 // ---- --fix
 
 TEST(LintFix, MendsTheCommonestAndNothingElse) {
-  const std::string untouched = "# kept as it is\napiVersion: v1\nkind: ConfigMap   # with its comment\nmetadata: {name: s}\n";
+  const std::string untouched =
+      "# kept as it is\napiVersion: v1\nkind: ConfigMap   # with its comment\nmetadata: {name: s}\n";
   const std::string file =
-      "# mine\napiVersion: resource.k8s.io/v1\nkind: ResourceClaimTemplate\nmetadata: {name: t}\nspec: {spec: {devices: "
+      "# mine\napiVersion: resource.k8s.io/v1\nkind: ResourceClaimTemplate\nmetadata: {name: t}\nspec: {spec: "
+      "{devices: "
       "{requests: [{name: dev, deviceClassName: c, selectors: [{cel: {expression: "
       "'device.attributes[\"c\"].v == semver(\"1.02.3\")'}}]}]}}}\n---\n" +
       pod_with("[{name: g, resourceClaimTemplateName: t}]", "[{name: g, request: gpu}]") +
@@ -422,7 +431,8 @@ TEST(LintFix, MendsTheCommonestAndNothingElse) {
 
 TEST(LintFix, OldVersionsAreMigratedAndLostCommentsNamed) {
   const auto fixed = fix_manifest(
-      "apiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata:\n  name: a  # my claim\nspec: {devices: {requests: "
+      "apiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata:\n  name: a  # my claim\nspec: {devices: "
+      "{requests: "
       "[{name: r, deviceClassName: c}]}}\n---\napiVersion: resource.k8s.io/v1beta1\nkind: ResourceClaim\nmetadata: "
       "{name: b}\nspec: {devices: {requests: [{name: r, deviceClassName: c}]}}\n",
       nullptr, "default");
@@ -434,7 +444,8 @@ TEST(LintFix, OldVersionsAreMigratedAndLostCommentsNamed) {
 // What could be meant in two ways is left alone.
 TEST(LintFix, NothingIsGuessed) {
   const std::string file =
-      "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec:\n  containers: [{name: a, image: i}, {name: b, image: i}]\n"
+      "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec:\n  containers: [{name: a, image: i}, {name: b, image: "
+      "i}]\n"
       "  resourceClaims: [{name: g, resourceClaimName: x}]\n";
   const auto fixed = fix_manifest(file, nullptr, "default");
   ASSERT_TRUE(fixed) << fixed.error().message();

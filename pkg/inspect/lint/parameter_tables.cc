@@ -8,10 +8,11 @@ namespace {
 using ParamType = ParameterType;
 
 const ParameterFields& mps_fields() {
-  static const ParameterFields fields{{{.name = "defaultActiveThreadPercentage", .type = ParamType::kNumber, .least = 0, .most = 100},
-                                       {.name = "defaultPinnedDeviceMemoryLimit", .type = ParamType::kQuantity},
-                                       {.name = "defaultPerDevicePinnedMemoryLimit", .type = ParamType::kQuantities},
-                                       {.name = "multiUser", .type = ParamType::kBool}}};
+  static const ParameterFields fields{
+      {{.name = "defaultActiveThreadPercentage", .type = ParamType::kNumber, .least = 0, .most = 100},
+       {.name = "defaultPinnedDeviceMemoryLimit", .type = ParamType::kQuantity},
+       {.name = "defaultPerDevicePinnedMemoryLimit", .type = ParamType::kQuantities},
+       {.name = "multiUser", .type = ParamType::kBool}}};
   return fields;
 }
 
@@ -23,11 +24,10 @@ std::vector<ParameterChoice> sharing_strategies() {
 const ParameterFields& gpu_sharing() {
   static const ParameterFields interval{
       {{.name = "interval", .choices = {{"Default", ""}, {"Short", ""}, {"Medium", ""}, {"Long", ""}}}}};
-  static const ParameterFields fields{
-      {{.name = "strategy", .required = true, .choices = sharing_strategies()},
-       {.name = "timeSlicingConfig", .type = ParamType::kObject, .fields = &interval},
-       {.name = "mpsConfig", .type = ParamType::kObject, .fields = &mps_fields()}},
-      {{"MPS", "timeSlicingConfig"}, {"TimeSlicing", "mpsConfig"}}};
+  static const ParameterFields fields{{{.name = "strategy", .required = true, .choices = sharing_strategies()},
+                                       {.name = "timeSlicingConfig", .type = ParamType::kObject, .fields = &interval},
+                                       {.name = "mpsConfig", .type = ParamType::kObject, .fields = &mps_fields()}},
+                                      {{"MPS", "timeSlicingConfig"}, {"TimeSlicing", "mpsConfig"}}};
   return fields;
 }
 

@@ -31,8 +31,8 @@ class ParameterLinter {
 
   void whole(const json& parameters, const Place& place, const DriverParameters& table) {
     const std::string version = string_of(parameters, "apiVersion"), kind = string_of(parameters, "kind");
-    const auto known =
-        std::find_if(table.kinds.begin(), table.kinds.end(), [&](const ParameterKind& one) { return one.kind == kind; });
+    const auto known = std::find_if(table.kinds.begin(), table.kinds.end(),
+                                    [&](const ParameterKind& one) { return one.kind == kind; });
     std::vector<std::string> kinds;
     for (const ParameterKind& one : table.kinds) kinds.push_back(one.kind);
     if (version != table.api_version)
@@ -41,7 +41,8 @@ class ParameterLinter {
     if (known == table.kinds.end()) {
       const std::string near = nearest(kind, kinds);
       return refuse(place.child("kind"),
-                    "kind is " + (kind.empty() ? "missing" : quote(kind) + ", which driver " + driver_ + " does not know") +
+                    "kind is " +
+                        (kind.empty() ? "missing" : quote(kind) + ", which driver " + driver_ + " does not know") +
                         "; " + (near.empty() ? "it has " + join(kinds, ", ") : "did you mean " + quote(near) + "?"));
     }
     if (!known->gate.empty()) needs_gate(place.child("kind"), "kind " + kind, known->gate);
@@ -52,10 +53,11 @@ class ParameterLinter {
   void refuse(const Place& place, const std::string& text) { findings_.error(place, text + "; " + kAtPrepare); }
 
   void needs_gate(const Place& place, const std::string& what, const std::string& gate) {
-    findings_.warn(place, what + " needs the feature gate " + gate + " of driver " + driver_ +
-                              ", which is off by default: switch it on in the driver's installation, or leave this out; "
-                              "while it is off " +
-                              kAtPrepare);
+    findings_.warn(place,
+                   what + " needs the feature gate " + gate + " of driver " + driver_ +
+                       ", which is off by default: switch it on in the driver's installation, or leave this out; "
+                       "while it is off " +
+                       kAtPrepare);
   }
 
   void object(const json& value, const Place& place, const ParameterFields& fields, bool top) {
@@ -77,8 +79,9 @@ class ParameterLinter {
     }
     for (const ParameterField& field : fields.fields)
       if (field.required && (!value.contains(field.name) || value[field.name] == ""))
-        refuse(place.child(field.name), "field " + field.name + " is missing" +
-                                            (field.choices.empty() ? "" : "; it is one of " + join(values_of(field), ", ")));
+        refuse(place.child(field.name),
+               "field " + field.name + " is missing" +
+                   (field.choices.empty() ? "" : "; it is one of " + join(values_of(field), ", ")));
     for (const auto& [strategy, excluded] : fields.excluded)
       if (string_of(value, "strategy") == strategy && value.contains(excluded))
         refuse(place.child(excluded), excluded + " does not go with strategy " + strategy + "; leave it out");

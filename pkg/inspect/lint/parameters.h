@@ -30,7 +30,7 @@ struct ParameterField {
   ParameterType type = ParameterType::kText;
   const ParameterFields* fields = nullptr;  // kObject
   bool required = false;
-  std::vector<ParameterChoice> choices{};  // kText; empty: any
+  std::vector<ParameterChoice> choices{};       // kText; empty: any
   int64_t least = INT64_MIN, most = INT64_MAX;  // kNumber
 };
 

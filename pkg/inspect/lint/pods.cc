@@ -48,7 +48,8 @@ struct PodClaim {
 
 class PodLinter {
  public:
-  PodLinter(const json& spec, Place place, const Known& known, const std::string& ns, bool judged, FindingList& findings)
+  PodLinter(const json& spec, Place place, const Known& known, const std::string& ns, bool judged,
+            FindingList& findings)
       : spec_(spec), place_(std::move(place)), known_(known), judged_(judged), findings_(findings) {
     const json& claims = member_in(spec, "resourceClaims");
     for (size_t i = 0; claims.is_array() && i < claims.size(); ++i)

@@ -14,6 +14,7 @@ namespace dra::inspect {
 //
 // Rules: kubelet (claiminfo.go, cdiDevicesAsList) gives a container the devices of its claims' requests, and none,
 // without an error, for a request that the claim does not have.
-bool lint_pods(const nlohmann::json& object, const Place& place, const Known& known, bool judged, FindingList& findings);
+bool lint_pods(const nlohmann::json& object, const Place& place, const Known& known, bool judged,
+               FindingList& findings);
 
 }  // namespace dra::inspect

@@ -30,7 +30,8 @@ std::string first_line(const std::string& text) {
 // "gpu.example.com, nic.example.com and 3 more"
 std::string some_of(const std::vector<std::string>& names) {
   const size_t shown = std::min(names.size(), kMostClassesNamed);
-  std::string text = join(std::vector<std::string>(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(shown)), ", ");
+  std::string text =
+      join(std::vector<std::string>(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(shown)), ", ");
   return names.size() > shown ? text + " and " + std::to_string(names.size() - shown) + " more" : text;
 }
 
@@ -114,11 +115,11 @@ class SelectorLinter {
     }
     const std::vector<BadVersion> versions = bad_versions(expression);
     for (const BadVersion& version : versions)
-      findings_.error(place, "semver(" + quote(version.text) + ") compiles and fails on every device, because " +
-                                 quote(version.text) + " is not a semantic version (" + version.why + "); " +
-                                 (version.instead.empty()
-                                      ? "a version is MAJOR.MINOR.PATCH, three numbers without leading zeros"
-                                      : "write semver(" + quote(version.instead) + ")"));
+      findings_.error(
+          place, "semver(" + quote(version.text) + ") compiles and fails on every device, because " +
+                     quote(version.text) + " is not a semantic version (" + version.why + "); " +
+                     (version.instead.empty() ? "a version is MAJOR.MINOR.PATCH, three numbers without leading zeros"
+                                              : "write semver(" + quote(version.instead) + ")"));
     if (cluster == nullptr || trial.devices == 0 || !versions.empty()) return;
     for (const std::string& unknown : trial.unknown_names) findings_.warn(place, unknown);
     const std::string devices = counted(trial.devices, "device") + whose;

@@ -15,7 +15,7 @@
 namespace dra::inspect {
 
 struct SelectorFindings {
-  bool uncompilable = false;               // some selector does not compile
+  bool uncompilable = false;              // some selector does not compile
   std::set<std::string> missing_classes;  // named, and not there
 };
 

@@ -98,7 +98,8 @@ std::optional<std::string> path_of_kind(const json& value, const std::string& pl
 // The first amount that is none, in the order in which the decoder reads.
 std::optional<std::string> path_of_bad_amount(const ValueType& type, const json& value, const std::string& path) {
   if (type.type == FieldType::kQuantity) {
-    const bool good = value.is_null() || api::Quantity::parse(value.is_string() ? value.get<std::string>() : value.dump());
+    const bool good =
+        value.is_null() || api::Quantity::parse(value.is_string() ? value.get<std::string>() : value.dump());
     return good ? std::nullopt : std::optional(path);
   }
   if (type.type == FieldType::kObject && value.is_object()) {
@@ -124,7 +125,8 @@ ServerRefusal mismatch(const std::string& error, const json& object, const Objec
     std::string field = error.substr(into + kInto.size(), of_type - into - kInto.size());
     field.erase(0, field.find('.') + 1);
     const std::string kind = what.substr(0, what.find(' '));
-    const std::string why = "it is " + found_text(what) + ", and must be " + wanted_text(error.substr(of_type + kType.size()));
+    const std::string why =
+        "it is " + found_text(what) + ", and must be " + wanted_text(error.substr(of_type + kType.size()));
     return {path_of_kind(object, "", "", field, kind).value_or(field), why};
   }
   ValueType whole;

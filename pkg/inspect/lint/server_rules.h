@@ -1,5 +1,5 @@
-// What an API server of 1.36 refuses in a new object, whatever else the cluster has: fields of another type, fields that
-// it does not know (kubectl asks for strict validation), and the validation of the kind after its defaults.
+// What an API server of 1.36 refuses in a new object, whatever else the cluster has: fields of another type, fields
+// that it does not know (kubectl asks for strict validation), and the validation of the kind after its defaults.
 //
 // The rules are those of the embedded API server (pkg/apiserver), which follows kube-apiserver's words. There is no
 // second copy of them here, and no server: kinds are asked directly, without storage and without admission. Only the
@@ -14,8 +14,8 @@
 namespace dra::inspect {
 
 struct ServerRefusal {
-  std::string field;  // "spec.devices.requests[0].exactly.count", in the newest version; empty: the whole object
-  std::string why;    // "Invalid value: 3: must not be specified ..."
+  std::string field;     // "spec.devices.requests[0].exactly.count", in the newest version; empty: the whole object
+  std::string why;       // "Invalid value: 3: must not be specified ..."
   bool unknown = false;  // the field does not exist
 };
 

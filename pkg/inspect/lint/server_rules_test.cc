@@ -82,7 +82,8 @@ class Judge {
 
 const std::vector<json>& right_manifests() {
   static const std::vector<json> all{
-      json::parse(R"({"apiVersion":"resource.k8s.io/v1","kind":"ResourceClaim","metadata":{"name":"a","labels":{"x":"y"}},
+      json::parse(
+          R"({"apiVersion":"resource.k8s.io/v1","kind":"ResourceClaim","metadata":{"name":"a","labels":{"x":"y"}},
         "spec":{"devices":{"requests":[{"name":"r","exactly":{"deviceClassName":"gpu.example.com","allocationMode":"ExactCount",
         "count":2,"selectors":[{"cel":{"expression":"device.driver == 'd'"}}],"tolerations":[{"key":"k","operator":"Exists",
         "effect":"NoExecute","tolerationSeconds":3}],"capacity":{"requests":{"memory":"4Gi"}}}},
@@ -110,7 +111,8 @@ const std::vector<json>& right_manifests() {
         "selector":{"matchLabels":{"a":"b"}},"template":{"metadata":{"labels":{"a":"b"}},"spec":{"containers":
         [{"name":"c","image":"i","resources":{"claims":[{"name":"g"}]}}],"resourceClaims":[{"name":"g",
         "resourceClaimName":"x"}]}}}})"),
-      json::parse(R"({"apiVersion":"batch/v1","kind":"Job","metadata":{"name":"j"},"spec":{"parallelism":2,"completions":2,
+      json::parse(
+          R"({"apiVersion":"batch/v1","kind":"Job","metadata":{"name":"j"},"spec":{"parallelism":2,"completions":2,
         "template":{"spec":{"restartPolicy":"Never","containers":[{"name":"c","image":"i"}]}}}})"),
       json::parse(R"({"apiVersion":"v1","kind":"Namespace","metadata":{"name":"n"}})"),
   };
@@ -129,10 +131,26 @@ void collect_pointers(const json& value, const json::json_pointer& at, std::vect
 }
 
 const std::vector<json>& odd_values() {
-  static const std::vector<json> all{"",     "A_b", "a/b/c", "x-", "device.driver ==", "1.2.3.4", "10Gi", "0x",
-                                     0,      -1,    7,       true, nullptr,            1.5,       2'000'000'000'000,
-                                     json::array(), json::object(), json::array({"a", "a"}),
-                                     json{{"unknown", 1}},        std::string(300, 'n')};
+  static const std::vector<json> all{"",
+                                     "A_b",
+                                     "a/b/c",
+                                     "x-",
+                                     "device.driver ==",
+                                     "1.2.3.4",
+                                     "10Gi",
+                                     "0x",
+                                     0,
+                                     -1,
+                                     7,
+                                     true,
+                                     nullptr,
+                                     1.5,
+                                     2'000'000'000'000,
+                                     json::array(),
+                                     json::object(),
+                                     json::array({"a", "a"}),
+                                     json{{"unknown", 1}},
+                                     std::string(300, 'n')};
   return all;
 }
 
@@ -198,8 +216,8 @@ TEST(ServerRules, RefuseWhatTheServerRefuses) {
     if (answer.status == 403 || answer.status == 404) continue;
     const bool wrong = answer.status >= 400;
     const ServerVerdict verdict = refused_by_server(object, {});
-    EXPECT_EQ(!verdict.refusals.empty(), wrong) << object.dump() << "\nserver: " << answer.body << "\nhere: "
-                                                << texts_of(verdict);
+    EXPECT_EQ(!verdict.refusals.empty(), wrong)
+        << object.dump() << "\nserver: " << answer.body << "\nhere: " << texts_of(verdict);
     (wrong ? refused : accepted) += 1;
     if (!wrong) continue;
     const auto findings = lint(object.dump(), nullptr, {}, "default");

@@ -1,13 +1,13 @@
 // lint, cel, migrate, doctor, whatif, taint and replay on small worlds.
 #include <gtest/gtest.h>
 
+#include "pkg/inspect/lint/lint.h"
 #include "pkg/inspect/source/server_source.h"
 #include "pkg/inspect/state/objects_fixture.h"
 #include "pkg/inspect/verbs/cel_query.h"
 #include "pkg/inspect/verbs/doctor.h"
 #include "pkg/inspect/verbs/explain.h"
 #include "pkg/inspect/verbs/fits.h"
-#include "pkg/inspect/lint/lint.h"
 #include "pkg/inspect/verbs/migrate.h"
 #include "pkg/inspect/verbs/replay.h"
 #include "pkg/inspect/verbs/taint.h"
