@@ -51,7 +51,7 @@ class NamespacesOnly : public apiserver::ObjectReader {
     if (allowed) labels["resource.kubernetes.io/admin-access"] = "true";
     return std::make_shared<const json>(json{{"metadata", {{"labels", labels}}}});
   }
-  void for_each(std::string_view, std::string_view, std::string_view, std::string_view,
+  void for_each(std::string_view, std::string_view, std::string_view,
                 const std::function<void(const json&)>&) const override {}
 
  private:
