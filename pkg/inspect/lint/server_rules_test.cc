@@ -157,7 +157,7 @@ const std::vector<json>& odd_values() {
 // One mistake at a random place: gone, of another kind, twice, or with an unknown member beside it.
 void spoil(json& object, Random& random) {
   std::vector<json::json_pointer> places;
-  collect_pointers(object, {}, places);
+  collect_pointers(object, json::json_pointer(), places);
   if (places.empty()) return;
   const json::json_pointer at = places[random.below(places.size())];
   json& parent = object[at.parent_pointer()];

@@ -24,12 +24,12 @@ inline constexpr size_t kMaxDocuments = 1000;
 struct Workload {
   std::string kind;  // "Deployment"
   std::string name;
-  std::string part;  // of an object with several templates: "workers"
   api::Pod pod;
   uint32_t replicas = 1;
   std::string group;                 // the pod group that its pods name, in their namespace; empty: none
   bool has_volumes = false;          // uses PersistentVolumeClaims
   bool makes_volume_claims = false;  // a StatefulSet's volumeClaimTemplates
+  std::string part;                  // of an object with several templates: "workers"
   // "deployment/web", "jobset/train (workers)"
   std::string text() const { return to_lower(kind) + "/" + name + (part.empty() ? "" : " (" + part + ")"); }
 };
