@@ -2,10 +2,11 @@
 #include <charconv>
 
 #include "cmd/kubectl-dra/verb.h"
+#include "pkg/inspect/lint/fix.h"
+#include "pkg/inspect/lint/lint.h"
 #include "pkg/inspect/source/files.h"
 #include "pkg/inspect/state/manifest.h"
 #include "pkg/inspect/verbs/cel_query.h"
-#include "pkg/inspect/verbs/lint.h"
 #include "pkg/inspect/verbs/whatif.h"
 
 namespace dra::kubectl {
@@ -26,6 +27,13 @@ Result<inspect::Answer> run_lint(Call& call) {
     objects = *loaded;
   }
   const std::string ns = call.ns();
+  if (call.switches["fix"]) {
+    auto fixed = inspect::fix_manifest(*text, objects, ns);
+    if (!fixed) return fail(fixed.error().wrap(file));
+    const auto left = inspect::lint(fixed->text, objects, *options, ns);
+    if (!left) return fail(left.error());
+    return inspect::fix_answer(std::move(*fixed), *left);
+  }
   auto findings = inspect::lint(*text, objects, *options, ns);
   if (!findings) return fail(findings.error());
   return inspect::lint_answer(*findings, file == "-" ? "<stdin>" : file, call.switches["strict"]);
@@ -119,12 +127,14 @@ Result<inspect::Answer> run_whatif(Call& call) {
 const RegisterVerb kLint(
     {"lint",
      "what is wrong with a file before it is applied",
-     "  kubectl dra lint -f claims.yaml             old versions, unknown fields, selectors that match nothing\n"
-     "  kubectl dra lint -f claims.yaml --offline   without a cluster: fields and selectors alone\n",
+     "  kubectl dra lint -f claims.yaml             what the server refuses, selectors that match nothing, ...\n"
+     "  kubectl dra lint -f claims.yaml --offline   without a cluster: the file alone\n"
+     "  kubectl dra lint -f claims.yaml --fix       print it with the commonest mistakes mended\n",
      "lint -f FILE",
      {{"-f,--filename", "the manifest; - is standard input", true, {}},
       {"--offline", "ask no server", false, {}},
-      {"--strict", "warnings, too, make the exit status 1", false, {}}},
+      {"--strict", "warnings, too, make the exit status 1", false, {}},
+      {"--fix", "print the file with the commonest mistakes mended; what is left goes to standard error", false, {}}},
      0,
      0,
      {},

@@ -7,6 +7,7 @@
 #include "pkg/api/decode/decode.h"
 #include "pkg/api/scheduling.h"
 #include "pkg/base/utf8.h"
+#include "pkg/inspect/state/pod_templates.h"
 #include "pkg/yaml/yaml.h"
 
 namespace dra::inspect {
@@ -34,6 +35,14 @@ uint32_t count_at(const json& object, const char* key) {
 void put_namespace(json& object, const std::string& ns) {
   if (!object["metadata"].is_object()) object["metadata"] = json::object();
   if (string_at(object["metadata"], "namespace").empty()) object["metadata"]["namespace"] = ns;
+}
+
+// What the API server makes of generateName is not known yet: "sample-*".
+void put_name(json& object) {
+  if (!object["metadata"].is_object()) object["metadata"] = json::object();
+  json& metadata = object["metadata"];
+  const std::string prefix = string_at(metadata, "generateName");
+  if (string_at(metadata, "name").empty() && !prefix.empty()) metadata["name"] = prefix + "*";
 }
 
 template <class T>
@@ -137,6 +146,7 @@ Result<Workload> workload_from(const std::string& kind, const json& object, cons
 
 Result<void> add_document(Manifest& manifest, json& object, const std::string& ns) {
   const std::string kind = string_at(object, "kind");
+  put_name(object);
   const auto keep = [](auto& list, auto value) -> Result<void> {
     if (!value) return fail(value.error());
     list.push_back(std::move(*value));
@@ -159,6 +169,16 @@ Result<void> add_document(Manifest& manifest, json& object, const std::string& n
     const json& job = object_at(object_at(spec, "jobTemplate"), "spec");
     return keep(manifest.workloads, workload_from(kind, object, object_at(job, "template"), nullptr));
   }
+  // Kinds that are not known here: JobSet, RayCluster, VirtualMachine.
+  const std::vector<PodTemplate> templates = pod_templates_of(object);
+  for (const PodTemplate& one : templates) {
+    auto workload = workload_from(kind, object, object[json::json_pointer(one.pointer)], nullptr);
+    if (!workload) return fail(workload.error());
+    workload->part = one.part;
+    workload->replicas = static_cast<uint32_t>(one.copies);
+    manifest.workloads.push_back(std::move(*workload));
+  }
+  if (!templates.empty()) return {};
   constexpr size_t kMostShown = 253;
   manifest.skipped.push_back((kind.empty() ? "an object without a kind" : std::string(utf8_prefix(kind, kMostShown))) +
                              " " +

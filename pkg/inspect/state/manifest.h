@@ -2,7 +2,8 @@
 //
 // Pods, and kinds that create pods from a template (Deployment, ReplicaSet, StatefulSet, DaemonSet, Job, CronJob,
 // ReplicationController), pod groups (scheduling.k8s.io/v1alpha2, scheduling.x-k8s.io/v1alpha1), claims, claim
-// templates and device classes; Lists are expanded. Other kinds are skipped and named. Bounds: 16 MiB, 1,000 documents,
+// templates and device classes; Lists are expanded. Of other kinds, the pods that pod_templates.h finds in them; those
+// without are skipped and named. An object with generateName alone is named "prefix*". Bounds: 16 MiB, 1,000 documents,
 // and those of pkg/yaml. Pure.
 #pragma once
 
@@ -28,7 +29,9 @@ struct Workload {
   std::string group;                 // the pod group that its pods name, in their namespace; empty: none
   bool has_volumes = false;          // uses PersistentVolumeClaims
   bool makes_volume_claims = false;  // a StatefulSet's volumeClaimTemplates
-  std::string text() const { return to_lower(kind) + "/" + name; }
+  std::string part;                  // of an object with several templates: "workers"
+  // "deployment/web", "jobset/train (workers)"
+  std::string text() const { return to_lower(kind) + "/" + name + (part.empty() ? "" : " (" + part + ")"); }
 };
 
 // Pods that start together or not at all.

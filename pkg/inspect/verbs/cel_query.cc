@@ -1,5 +1,6 @@
 #include "pkg/inspect/verbs/cel_query.h"
 
+#include <algorithm>
 #include <map>
 #include <set>
 
@@ -92,6 +93,45 @@ void note_unknown(std::vector<std::string>& into, const char* what,
   }
 }
 
+// How often devices have which value of what a selector reads. Bounded: of each name the first kMostValues values.
+class ValueCounts {
+ public:
+  void add(const cel::Reads& reads, const api::ResourceSlice& slice, const api::Device& device) {
+    for (const auto& [domain, name] : reads.attributes)
+      if (const auto* value = named(device.attributes, slice.driver, domain, name)) count(name, value_text(*value));
+    for (const auto& [domain, name] : reads.capacities)
+      if (const auto* value = named(device.capacity, slice.driver, domain, name)) count(name, value->value);
+  }
+
+  std::vector<std::string> texts() const {
+    std::vector<std::string> all;
+    for (const auto& [name, values] : counts_) {
+      std::vector<std::pair<std::string, uint32_t>> sorted(values.begin(), values.end());
+      std::stable_sort(sorted.begin(), sorted.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+      std::string text;
+      for (size_t i = 0; i < sorted.size() && i < kMostShown; ++i)
+        text += (i == 0 ? "" : ", ") + sorted[i].first + " (" + std::to_string(sorted[i].second) + ")";
+      if (sorted.size() > kMostShown) text += " and " + counted(sorted.size() - kMostShown, "other value");
+      all.push_back(name + " " + text);
+    }
+    return all;
+  }
+
+ private:
+  static constexpr size_t kMostValues = 1000, kMostShown = 5;
+
+  void count(const std::string& name, const std::string& value) {
+    auto& values = counts_[name];
+    const auto found = values.find(value);
+    if (found != values.end())
+      ++found->second;
+    else if (values.size() < kMostValues)
+      values.emplace(value, 1);
+  }
+
+  std::map<std::string, std::map<std::string, uint32_t>> counts_;
+};
+
 bool any_list(const Objects& objects) {
   bool found = false;
   each_device(objects, [&](const api::ResourceSlice&, const api::Device& device) {
@@ -128,7 +168,7 @@ Compiled compile_new(const Objects& objects, const std::string& expression, cons
 }  // namespace
 
 SelectorTrial try_selector(const Objects& objects, const std::string& expression,
-                           const inventory::FeatureChoice& features) {
+                           const inventory::FeatureChoice& features, const std::vector<std::string>& before) {
   SelectorTrial trial;
   const Compiled compiled = compile_new(objects, expression, features);
   if (!compiled.refusal.empty()) {
@@ -138,9 +178,22 @@ SelectorTrial try_selector(const Objects& objects, const std::string& expression
   }
   const cel::Program& program = *compiled.result.program;
   trial.estimated_cost = compiled.result.estimated_cost;
+  std::vector<Compiled> admitting;
+  for (const std::string& one : before) admitting.push_back(compile_new(objects, one, features));
+  const auto admitted = [&](const cel::DeviceInput& device) {
+    return std::all_of(admitting.begin(), admitting.end(), [&](const Compiled& one) {
+      if (!one.refusal.empty()) return false;
+      const cel::EvalResult result = one.result.program->evaluate(device);
+      return result.ok() && result.value;
+    });
+  };
+  ValueCounts values;
   each_device(objects, [&](const api::ResourceSlice& slice, const api::Device& device) {
-    const cel::EvalResult result = program.evaluate(cel::make_device_input(slice.driver, device));
+    const auto input = cel::make_device_input(slice.driver, device);
+    if (!admitted(input)) return;
+    const cel::EvalResult result = program.evaluate(input);
     ++trial.devices;
+    values.add(program.reads(), slice, device);
     trial.most_cost = std::max(trial.most_cost, result.cost);
     if (result.ok() && result.value) ++trial.matched;
     if (result.ok()) return;
@@ -149,6 +202,7 @@ SelectorTrial try_selector(const Objects& objects, const std::string& expression
     trial.first_failed = slice.driver + "/" + slice.pool.name + "/" + device.name;
     trial.hint = result.hint;
   });
+  if (trial.matched == 0) trial.values = values.texts();
   note_unknown(trial.unknown_names, "attribute", program.reads().attributes, published(objects, false));
   note_unknown(trial.unknown_names, "capacity", program.reads().capacities, published(objects, true));
   return trial;
@@ -180,6 +234,7 @@ Answer cel_answer(const Objects& objects, const std::string& expression, const i
     if (!trial.hint.empty()) answer.lines.push_back("hint: " + trial.hint);
   }
   for (const std::string& unknown : trial.unknown_names) answer.lines.push_back(unknown);
+  for (const std::string& values : trial.values) answer.lines.push_back("the devices have " + values);
   answer.tables.push_back(std::move(table));
   answer.status = trial.matched > 0 ? Status::kYes : Status::kNo;
   return answer;

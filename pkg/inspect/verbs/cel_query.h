@@ -21,14 +21,19 @@ struct SelectorTrial {
   uint32_t failed = 0;
   std::string first_error;   // of the first device on which it failed
   std::string first_failed;  // that device
+  // What the devices have of the attributes and capacities that it reads, the most frequent values first, if it matches
+  // none of them: "productName A100 (16), T4 (2)".
+  std::vector<std::string> values;
   // Domain and name of attributes and capacities that it reads and no device has; with a similar name if there is one:
   // `attribute "gpu.nvidia.com/productname": did you mean "productName"?`.
   std::vector<std::string> unknown_names;
 };
 // `features`: the operator's choice; unset ones follow the server that the objects come from. Its slices show whether
 // it accepts functions on lists: a server whose gate is off admits no list-valued attribute.
+// `before`: selectors that a device must match to be tried, as the allocator tries a request's selector only on devices
+// that its class and the request's earlier selectors admit. One that does not compile admits none.
 SelectorTrial try_selector(const Objects& objects, const std::string& expression,
-                           const inventory::FeatureChoice& features);
+                           const inventory::FeatureChoice& features, const std::vector<std::string>& before = {});
 
 // The matching devices, with the values that the expression reads of them. Status: kYes if some device matches, kNo if
 // none does, kUsage if the expression does not compile.

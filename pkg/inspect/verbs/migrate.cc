@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "pkg/base/strings.h"
+#include "pkg/inspect/state/document_text.h"
 #include "pkg/inspect/state/manifest.h"
 #include "pkg/yaml/yaml.h"
 
@@ -70,20 +71,6 @@ class Migration {
     json* requests = below(*spec, {"devices", "requests"});
     if (requests == nullptr || !requests->is_array()) return;
     for (json& request : *requests) put_under_exactly(request);
-  }
-
-  static void put_under_exactly(json& request) {
-    if (!request.is_object() || request.contains("exactly")) return;
-    json exactly = json::object();
-    for (const char* key :
-         {"deviceClassName", "selectors", "allocationMode", "count", "adminAccess", "tolerations", "capacity"}) {
-      const auto found = request.find(key);
-      if (found == request.end()) continue;
-      // firstAvailable is used alone; servers then show an empty class beside it.
-      if (!(found->is_string() && found->get<std::string>().empty())) exactly[key] = *found;
-      request.erase(found);
-    }
-    if (!exactly.empty()) request["exactly"] = std::move(exactly);
   }
 
   void slice_spec(json* spec, bool alpha) {
@@ -162,17 +149,6 @@ class Migration {
   std::string what_;
 };
 
-// The comments and blank lines before the first line of the document itself.
-std::string leading_comments(const std::string& text) {
-  std::string comments;
-  for (const std::string& line : split(text, '\n')) {
-    const std::string_view bare = trim(line);
-    if (!bare.empty() && bare.front() != '#') break;
-    if (!bare.empty()) comments += line + "\n";
-  }
-  return comments;
-}
-
 // v1beta2 differs from v1 only in its name.
 bool rename_version(std::string& text) {
   std::string out;
@@ -226,6 +202,22 @@ Result<bool> migrate_part(std::string& text, std::vector<std::string>& lost) {
 }
 
 }  // namespace
+
+bool put_under_exactly(json& request) {
+  if (!request.is_object() || request.contains("exactly")) return false;
+  json exactly = json::object();
+  for (const char* key :
+       {"deviceClassName", "selectors", "allocationMode", "count", "adminAccess", "tolerations", "capacity"}) {
+    const auto found = request.find(key);
+    if (found == request.end()) continue;
+    // firstAvailable is used alone; servers then show an empty class beside it.
+    if (!(found->is_string() && found->get<std::string>().empty())) exactly[key] = *found;
+    request.erase(found);
+  }
+  if (exactly.empty()) return false;
+  request["exactly"] = std::move(exactly);
+  return true;
+}
 
 Result<Migrated> migrate(std::string_view text) {
   if (text.size() > kMaxManifest)

@@ -6,6 +6,7 @@
 // (v1beta1), 1.33 (v1beta2); core/v1 Pods before 1.31 (resourceClaims[].source). Pure.
 #pragma once
 
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -20,6 +21,9 @@ struct Migrated {
   std::vector<std::string> lost;  // "ResourceClaim a: spec.parametersRef has no counterpart ..."
 };
 Result<Migrated> migrate(std::string_view text);
+
+// Moves the fields of a flat request, as v1beta1 has them, under `exactly`. False: there was nothing to move.
+bool put_under_exactly(nlohmann::json& request);
 
 // The text on standard output, lost fields as notes. Status: kNo if something was lost.
 Answer migrate_answer(Migrated migrated);

@@ -1,4 +1,4 @@
-#include "pkg/inspect/verbs/fields.h"
+#include "pkg/inspect/lint/fields.h"
 
 #include <algorithm>
 #include <array>

@@ -1,0 +1,67 @@
+// Finding: what lint has to say about one place of a file, and FindingList, which collects them with their positions.
+//
+//   FindingList findings;
+//   findings.begin(positions, lines_before);            // of the document that is looked at
+//   const Place spec = Place().child("spec");
+//   findings.error(spec.child("count"), "must be more than 0");
+//
+// Plain values; not thread-safe.
+#pragma once
+
+#include <cstdint>
+#include <nlohmann/json_fwd.hpp>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "pkg/yaml/yaml.h"
+
+namespace dra::inspect {
+
+// kNote: something that was not looked at; it is never a reason to fail.
+enum class Severity : uint8_t { kError, kWarning, kNote };
+
+struct Finding {
+  size_t line = 0;  // from 1; 0: unknown
+  size_t column = 0;
+  Severity severity = Severity::kError;
+  std::string path;  // "spec.devices.requests[0].exactly"
+  std::string text;
+};
+
+inline constexpr size_t kMaxFindings = 1000;
+
+// A value of a document, by its JSON pointer (RFC 6901), and as users read it. The default is the document itself.
+struct Place {
+  std::string pointer;  // "/spec/devices/requests/0"
+  std::string path;     // "spec.devices.requests[0]"
+  Place child(std::string_view key) const;
+  Place index(size_t i) const;
+};
+
+// The place below `base`, whose value is `object`, that a path in an API server's words ("a.b[0].c[key]") means. The
+// pointer is that of the deepest value on the way that exists, so that a missing field is reported where it should be.
+// Steps that only newer versions of an API have ("exactly") are left out where the object does without them.
+Place place_of(const nlohmann::json& object, const Place& base, std::string_view field);
+
+class FindingList {
+ public:
+  // The following places are of this document. `positions` must outlive them.
+  void begin(const yaml::Positions& positions, size_t lines_before);
+  void add(Severity severity, const Place& place, std::string text);
+  void error(const Place& place, std::string text) { add(Severity::kError, place, std::move(text)); }
+  void warn(const Place& place, std::string text) { add(Severity::kWarning, place, std::move(text)); }
+  // Without a place in a document. Beyond kMaxFindings nothing is added.
+  void add(Finding finding);
+
+  bool full() const { return all_.size() >= kMaxFindings; }
+  bool has_errors() const;
+  std::vector<Finding>& all() { return all_; }
+
+ private:
+  std::vector<Finding> all_;
+  const yaml::Positions* positions_ = nullptr;
+  size_t lines_before_ = 0;
+};
+
+}  // namespace dra::inspect
