@@ -120,6 +120,12 @@ std::optional<int> parse_call(const Verb& verb, const std::vector<std::string>& 
   app.add_flag("--no-headers", call.common.no_headers, "tables without their first line");
   for (const Flag& flag : verb.flags) {
     const std::string name = flag.names.substr(flag.names.rfind("--") + 2);
+    if (!flag.takes_value && !flag.choices.empty()) {
+      std::vector<std::string> values = flag.choices;
+      values.emplace_back("true");
+      app.add_flag(flag.names, call.values[name], flag.help)->check(CLI::IsMember(values));
+      continue;
+    }
     if (!flag.takes_value) {
       app.add_flag(flag.names, call.switches[name], flag.help);
       continue;

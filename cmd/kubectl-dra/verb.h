@@ -67,6 +67,8 @@ struct Flag {
   std::string names;  // "-f,--filename"
   std::string help;
   bool takes_value = true;
+  // The values; of a flag without takes_value those that it may have ("--redact", "--redact=strict"): then its value is
+  // "true" without one.
   std::vector<std::string> choices;
 };
 

@@ -231,7 +231,7 @@ class Loader {
 
   // Enough for a note: the server's message about a refusal is long and the same for each kind.
   static std::string short_reason(const Error& error) {
-    return error.http_status() == 403 ? "you may not list them" : error.message();
+    return error.http_status() == 403 ? std::string(kMayNotList) : error.message();
   }
 
   Result<Objects> collect() {

@@ -124,29 +124,31 @@ std::vector<Hidden> hidden_of(const json& header, const char* key) {
   return all;
 }
 
-// "pods outside namespace ml" contains a namespace's name.
-std::vector<Hidden> renamed(std::vector<Hidden> hidden, const Redactor& redactor) {
+// "pods outside namespace ml" contains a namespace's name, and a server's message anything.
+std::vector<Hidden> redacted(std::vector<Hidden> hidden, const Redactor& redactor) {
   constexpr std::string_view kWords = " outside namespace ";
-  for (Hidden& entry : hidden)
-    if (const size_t at = entry.what.find(kWords); at != std::string::npos) {
-      const std::string name = entry.what.substr(at + kWords.size()), other = redactor.renamed(name);
-      entry.what = entry.what.substr(0, at) + (other == name ? " outside one namespace" : std::string(kWords) + other);
-    }
+  for (Hidden& entry : hidden) {
+    if (entry.why != kMayNotList) entry.why = kLeftOut;
+    const size_t at = entry.what.find(kWords);
+    if (at == std::string::npos) continue;
+    const auto other = redactor.renamed(Word::kNamespace, entry.what.substr(at + kWords.size()));
+    entry.what = entry.what.substr(0, at) + (other ? std::string(kWords) + *other : " outside one namespace");
+  }
   return hidden;
 }
 
-std::string header_line(const Objects& objects, bool redacted, const Redactor& redactor) {
+std::string header_line(const Objects& objects, bool is_redacted, const Redactor& redactor) {
   const json header{{"format", kFormat},
                     {"version", kSnapshotVersion},
                     {"taken", format_rfc3339(objects.taken)},
-                    {"server", redacted ? "" : objects.origin},
+                    {"server", is_redacted ? "" : objects.origin},
                     {"serverVersion", objects.server_version},
                     {"draVersions", objects.dra_versions},
                     {"taintRulesServed", objects.taint_rules_served},
-                    {"redacted", redacted},
-                    {"hidden", to_json(redacted ? renamed(objects.hidden, redactor) : objects.hidden)},
-                    {"storageRead", objects.storage_read && !redacted},
-                    {"hiddenStorage", redacted ? json::array() : to_json(objects.hidden_storage)}};
+                    {"redacted", is_redacted},
+                    {"hidden", to_json(is_redacted ? redacted(objects.hidden, redactor) : objects.hidden)},
+                    {"storageRead", objects.storage_read && !is_redacted},
+                    {"hiddenStorage", is_redacted ? json::array() : to_json(objects.hidden_storage)}};
   return header.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
@@ -202,14 +204,13 @@ Result<Objects> read_lines(std::string_view bytes, const std::string& name) {
 }  // namespace
 
 struct SnapshotWriter::State {
-  bool redact = false;
+  explicit State(Redaction redaction) : redact(redaction != Redaction::kNone), redactor(redaction) {}
+  bool redact;
   Redactor redactor;
   std::vector<std::pair<std::string, json>> pages;
 };
 
-SnapshotWriter::SnapshotWriter(bool redact) : state_(std::make_unique<State>()) {
-  state_->redact = redact;
-}
+SnapshotWriter::SnapshotWriter(Redaction redaction) : state_(std::make_unique<State>(redaction)) {}
 SnapshotWriter::~SnapshotWriter() = default;
 
 Result<void> SnapshotWriter::add(std::string_view plural, std::string_view page) {
@@ -230,7 +231,8 @@ std::string SnapshotWriter::bytes(const Objects& objects) {
   if (state_->redact) state_->redactor.settle();
   std::string text = header_line(objects, state_->redact || objects.redacted, state_->redactor);
   for (auto& [plural, page] : state_->pages) {
-    if (state_->redact) state_->redactor.apply(page);
+    if (state_->redact)
+      for (json& item : page["items"]) state_->redactor.apply(plural, item);
     text += plural + "\t" + page.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
   }
   return compress(text);

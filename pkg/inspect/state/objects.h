@@ -37,6 +37,9 @@ struct Hidden {
   bool operator==(const Hidden&) const = default;
 };
 
+// Why, where the server answered that it is forbidden.
+inline constexpr std::string_view kMayNotList = "you may not list them";
+
 struct Objects {
   Timestamp taken;                        // when it was read: the "now" of every answer
   std::string origin;                     // "https://10.0.0.1:6443", "snapshot.gz"
