@@ -21,6 +21,7 @@
 #include "pkg/manager/options.h"
 #include "pkg/manager/report/exclusivity.h"
 #include "pkg/metrics/metrics.h"
+#include "pkg/protocol/manager_lease.h"
 #include "pkg/reactor/reactor.h"
 
 namespace dra::manager {
@@ -29,6 +30,8 @@ namespace dra::manager {
 using Drivers = std::map<std::string, Exclusivity::Driver>;
 // The options and the drivers as JSON, for /configz.
 std::string config_json(const ManagerOptions& options, const Drivers& drivers);
+// What the leader says of itself on its Lease.
+reconcile::ManagerNotes lease_notes(const ManagerOptions& options, const Drivers& drivers, std::string_view version);
 
 struct HealthCheck {
   std::string name;
