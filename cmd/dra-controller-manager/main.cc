@@ -7,7 +7,6 @@
 #include <cstdio>
 #include <exception>
 #include <fstream>
-#include <map>
 #include <memory>
 #include <optional>
 #include <sstream>
@@ -37,8 +36,6 @@ constexpr Duration kFirstContact = std::chrono::seconds(10);
 constexpr Duration kCredentialPatience = std::chrono::milliseconds(500);
 // How often a run with --release-gates checks whether any gates are left.
 constexpr Duration kReleaseLook = std::chrono::milliseconds(500);
-// How often the Lease says anew which drivers are exclusive.
-constexpr Duration kDriversLook = std::chrono::seconds(30);
 
 std::string host_name() {
   char name[256] = {};
@@ -184,7 +181,7 @@ class Process {
     options.identity = identity_;
     options.times = flags_.election;
     options.labels = {{std::string(reconcile::kManagerLabel), std::string(reconcile::kManagerName)}};
-    options.annotations = [this] { return lease_annotations(); };
+    options.annotations = [this] { return manager_->lease_annotations(kVersion); };
     client::ElectorCallbacks callbacks;
     callbacks.on_started = [this] { manager_->lead(); };
     callbacks.on_stopped = [this](const std::string& why) {
@@ -195,17 +192,6 @@ class Process {
     callbacks.on_slow_path = [&slow = manager::slow_path_counter(registry_, flags_.lease_name)] { slow.increment(); };
     elector_ = std::make_unique<client::Elector>(reactor_, *election_client_, random_, options, callbacks);
     elector_->start();
-  }
-
-  // A standby writes nothing, and a leader counts its drivers' devices seldom: that costs as much as a scrape.
-  std::map<std::string, std::string> lease_annotations() {
-    const MonoTime now = reactor_.clock().mono_now();
-    if (manager_->leading() && (!drivers_seen_ || now - *drivers_seen_ >= kDriversLook)) {
-      drivers_ = manager_->drivers();
-      drivers_seen_ = now;
-    }
-    const api::StringMap all = reconcile::annotations_of(manager::lease_notes(flags_.manager, drivers_, kVersion));
-    return {all.begin(), all.end()};
   }
 
   // A run before or after an uninstall. It ends when two checks in a row find no gate, or when time is up.
@@ -271,8 +257,6 @@ class Process {
   std::unique_ptr<client::Elector> elector_;
   manager::AccessReview access_{reactor_, transport_};
   std::unique_ptr<manager::Serving> serving_;
-  manager::Drivers drivers_;  // as the Lease says them
-  std::optional<MonoTime> drivers_seen_;
   Handle call_, timer_, patience_, release_timer_;
   MonoTime give_up_at_{}, stop_at_{}, release_until_{};
   int none_gated_ = 0;

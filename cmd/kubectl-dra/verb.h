@@ -21,7 +21,7 @@ namespace dra::kubectl {
 struct CommonFlags {
   bool asks_feature_gates = false;  // the verb needs the server's feature gates
   bool without_devices = false;     // the verb has an answer even if resource.k8s.io is not served
-  std::string kubeconfig, context, server, ns, selector, output, from;
+  std::string kubeconfig, context, server, ns, manager_ns, selector, output, from;
   std::string feature_gates, kubernetes_version, ignored_fields, ignore_taints, strategy, topology_levels;
   bool all_namespaces = false, watch = false, no_headers = false, times = false;
 };

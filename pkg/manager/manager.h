@@ -67,6 +67,8 @@ class Manager {
 
   // Every driver whose slices were seen. As costly as a scrape of the metrics.
   Drivers drivers() const;
+  // For ElectorOptions::annotations (pkg/protocol/manager_lease.h). The drivers are looked at again after 30 s.
+  std::map<std::string, std::string> lease_annotations(std::string_view version);
   // What must hold to be ready: the API is served, every store is synced.
   std::vector<HealthCheck> checks() const;
   bool ready() const;

@@ -9,6 +9,7 @@
 #include "pkg/api/quantity.h"
 #include "pkg/base/timestamp.h"
 #include "pkg/protocol/groups.h"
+#include "pkg/protocol/manager_lease.h"
 #include "pkg/protocol/proof.h"
 
 namespace dra::inspect {
@@ -258,6 +259,7 @@ std::string Redactor::value_of_key(const std::string& old, std::string_view key)
   if (key.starts_with("dra-controller-manager/") && (is_api_word(old) || old == "enabled" || old == "disabled"))
     return old;
   if (compared_.contains(key) && is_whole_number(old)) return old;
+  if (key == reconcile::kManagerLabel && old == reconcile::kManagerName) return old;
   if (key == reconcile::kGroupLabel) return name(Word::kGroup, old);
   const std::string fresh = name(Word::kValue, old);
   if (!settled_ || key != "kubernetes.io/hostname") return fresh;

@@ -66,6 +66,7 @@ class Redactor {
   std::string device_id(const std::string& old);
   std::string annotation(const std::string& key, const std::string& old);
   std::string topology(const std::string& old);
+  std::string names(Word word, const std::string& old);  // "a,b"
   std::string users(const std::string& old);
   std::string avoided(const std::string& old);
   std::string preference(const std::string& old);

@@ -5,6 +5,7 @@
 
 #include "pkg/allocator/locality.h"
 #include "pkg/api/resource.h"
+#include "pkg/api/semver.h"
 #include "pkg/api/topology_level.h"
 #include "pkg/base/strings.h"
 #include "pkg/inspect/source/redact.h"
@@ -56,7 +57,18 @@ std::string Redactor::annotation(const std::string& key, const std::string& old)
     return topology(old);
   if (key == allocator::kPreferAnnotation) return preference(old);
   if (key == api::kPodClaimNameAnnotation) return name(Word::kEntry, old);
+  if (key == "dra-controller-manager/version")
+    return api::Semver::parse(old) || old == "sandbox" ? old : std::string(kLeftOut);
+  if (key == "dra-controller-manager/scheduler-names") return names(Word::kScheduler, old);
+  if (key == "dra-controller-manager/exclusive-drivers" || key == "dra-controller-manager/shared-drivers")
+    return names(Word::kDriver, old);
   return is_api_word(old) || consists_of(old, &std::isdigit) ? old : std::string(kLeftOut);
+}
+
+std::string Redactor::names(Word word, const std::string& old) {
+  std::vector<std::string> parts;
+  for (const std::string& part : split(old, ',')) parts.push_back(text(word, part, ""));
+  return join(parts, ",");
 }
 
 // "<name>/<uid>[,...]", where "~" before the uid says that the pod left.

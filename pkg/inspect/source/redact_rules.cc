@@ -1,7 +1,6 @@
 #include "pkg/inspect/source/redact_rules.h"
 
 #include <map>
-#include <set>
 #include <string>
 
 namespace dra::inspect {
@@ -30,6 +29,19 @@ type DeviceTaintSelector
 
 type DeviceTaintRuleStatus
 1 conditions []Condition
+
+type Lease
+1 metadata ObjectMeta
+2 spec LeaseSpec
+
+type LeaseSpec
+1 holderIdentity *string
+2 leaseDurationSeconds *int32
+3 acquireTime *MicroTime
+4 renewTime *MicroTime
+5 leaseTransitions *int32
+6 strategy *string
+7 preferredHolder *string
 
 type PodGroup
 1 metadata ObjectMeta
@@ -189,6 +201,7 @@ const Rules& rules_of_cluster() {
       {"Taint.effect", Word::kApi},
       {"ContainerImage.names", Word::kImage},
       {"NamespaceStatus.phase", Word::kApi},
+      {"LeaseSpec.holderIdentity", Word::kManager},
       {"PodGroupSpec.priorityClassName", Word::kPriority},
       {"TopologyConstraint.key", Word::kKey},
       {"PodGroupResourceClaim.name", Word::kEntry},
@@ -357,52 +370,6 @@ std::string_view prefix_of(Word word) {
   return found == kPrefixes.end() ? "name" : found->second;
 }
 
-bool is_api_word(std::string_view text) {
-  static const std::set<std::string_view> kWords{
-      "", "True", "False", "Unknown", "true", "false",
-      // operators, effects, modes
-      "In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt", "Equal", "NoSchedule", "NoExecute", "PreferNoSchedule",
-      "None", "ExactCount", "All", "FromClass", "FromClaim", "DoNotSchedule", "ScheduleAnyway", "Honor", "Ignore",
-      "Always", "Never", "OnFailure", "TCP", "UDP", "SCTP", "Update", "Apply", "FieldsV1", "first-fit", "best-fit",
-      "pack", "spread",
-      // phases, health and reasons that decisions and answers read
-      "Pending", "Running", "Succeeded", "Failed", "Active", "Terminating", "Healthy", "Unhealthy", "Unschedulable",
-      "SchedulingGated", "Infeasible", "Deferred", "Allocated", "RequestsFail", "DeletionByDeviceTaintManager",
-      "NoEffect", "Completed", "WaitsForApproval", "PodsPendingEviction", "NotStarted", "NodePorts",
-      // kinds, groups and versions
-      "Pod", "PodGroup", "Node", "ResourceClaim", "ReplicaSet", "Deployment", "StatefulSet", "DaemonSet", "Job",
-      "CronJob", "Workload", "ReplicationController", "v1", "apps/v1", "batch/v1", "resource.k8s.io/v1",
-      "resource.k8s.io/v1beta1", "resource.k8s.io/v1beta2", "resource.k8s.io/v1alpha3", "scheduling.k8s.io/v1alpha1",
-      "scheduling.k8s.io/v1alpha2", "scheduling.x-k8s.io/v1alpha1", "pods", "podgroups", "scheduling.k8s.io", "status",
-      "binding", "ephemeralcontainers", "resize"};
-  return kWords.contains(text);
-}
-
-bool is_known_key(std::string_view key) {
-  static const std::set<std::string_view> kKeys{
-      "metadata.name", "kubernetes.io/metadata.name", "kubernetes.io/hostname", "kubernetes.io/arch",
-      "kubernetes.io/os", "beta.kubernetes.io/arch", "beta.kubernetes.io/os", "topology.kubernetes.io/zone",
-      "topology.kubernetes.io/region", "failure-domain.beta.kubernetes.io/zone",
-      "failure-domain.beta.kubernetes.io/region", "node.kubernetes.io/instance-type", "node.kubernetes.io/not-ready",
-      "node.kubernetes.io/unreachable", "node.kubernetes.io/unschedulable", "node.kubernetes.io/memory-pressure",
-      "node.kubernetes.io/disk-pressure", "node.kubernetes.io/pid-pressure", "node.kubernetes.io/network-unavailable",
-      "node.kubernetes.io/out-of-service", "node.cloudprovider.kubernetes.io/uninitialized",
-      "node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master", "pod-template-hash", "controller-uid",
-      "job-name", "batch.kubernetes.io/job-name", "batch.kubernetes.io/controller-uid",
-      "batch.kubernetes.io/job-completion-index", "apps.kubernetes.io/pod-index", "statefulset.kubernetes.io/pod-name",
-      "scheduling.x-k8s.io/pod-group", "resource.kubernetes.io/delete-protection",
-      "resource.kubernetes.io/pod-claim-name", "resource.kubernetes.io/extended-resource-claim",
-      "batch.kubernetes.io/job-tracking",
-      // types of conditions
-      "PodScheduled", "Ready", "Initialized", "ContainersReady", "DisruptionTarget", "PodResizePending",
-      "PodResizeInProgress", "PodReadyToStartContainers", "MemoryPressure", "DiskPressure", "PIDPressure",
-      "NetworkUnavailable", "EvictionInProgress",
-      // managers of fields, schedulers, priorities
-      "kube-scheduler", "kube-controller-manager", "kubelet", "kubectl-dra", "dra-controller-manager",
-      "default-scheduler", "system-node-critical", "system-cluster-critical", "0.0.0.0", "::", "127.0.0.1"};
-  return kKeys.contains(key) || key.starts_with("dra-controller-manager/");
-}
-
 const ObjectType* redacted_type(std::string_view plural) {
   static const std::map<std::string_view, std::pair<const char*, const char*>> kTypes{
       {"namespaces", {"core/v1", "Namespace"}},
@@ -413,6 +380,7 @@ const ObjectType* redacted_type(std::string_view plural) {
       {"resourceclaims", {"resource/v1", "ResourceClaim"}},
       {"resourceclaimtemplates", {"resource/v1", "ResourceClaimTemplate"}},
       {"devicetaintrules", {"redacted/v1", "DeviceTaintRule"}},
+      {"leases", {"redacted/v1", "Lease"}},
       {"podgroups", {"redacted/v1", "PodGroup"}},
       {"podgroups.scheduling.x-k8s.io", {"redacted/v1", "PodGroup"}}};
   const auto found = kTypes.find(plural);
@@ -436,7 +404,8 @@ Word object_word(std::string_view plural) {
                                                        {"resourceclaims", Word::kClaim},
                                                        {"resourceclaimtemplates", Word::kTemplate},
                                                        {"devicetaintrules", Word::kTaintRule},
-                                                       {"podgroups", Word::kGroup},
+                                                       {"leases", Word::kManager},
+      {"podgroups", Word::kGroup},
                                                        {"podgroups.scheduling.x-k8s.io", Word::kGroup}};
   const auto found = kWords.find(plural);
   return found == kWords.end() ? Word::kNothing : found->second;

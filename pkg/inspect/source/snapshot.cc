@@ -147,6 +147,9 @@ std::string header_line(const Objects& objects, bool is_redacted, const Redactor
                     {"taintRulesServed", objects.taint_rules_served},
                     {"redacted", is_redacted},
                     {"hidden", to_json(is_redacted ? redacted(objects.hidden, redactor) : objects.hidden)},
+                    {"managerHidden", objects.managers.why_hidden.empty() ? ""
+                                      : is_redacted ? std::string(kLeftOut)
+                                                    : objects.managers.why_hidden},
                     {"storageRead", objects.storage_read && !is_redacted},
                     {"hiddenStorage", is_redacted ? json::array() : to_json(objects.hidden_storage)}};
   return header.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
@@ -177,6 +180,7 @@ Result<Objects> read_header(std::string_view line, const std::string& name) {
     for (const json& one : *versions)
       if (one.is_string()) objects.dra_versions.push_back(one.get<std::string>());
   objects.hidden = hidden_of(header, "hidden");
+  objects.managers.why_hidden = text_of(header, "managerHidden");
   objects.storage_read = flag("storageRead");
   objects.hidden_storage = hidden_of(header, "hiddenStorage");
   return objects;

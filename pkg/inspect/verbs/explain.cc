@@ -8,6 +8,7 @@
 #include "pkg/inspect/verbs/chain.h"
 #include "pkg/inspect/verbs/explain_group.h"
 #include "pkg/inspect/verbs/judge.h"
+#include "pkg/inspect/verbs/manager.h"
 #include "pkg/inspect/verbs/top.h"
 #include "pkg/protocol/group_claims.h"
 #include "pkg/protocol/pod_claims.h"
@@ -256,6 +257,7 @@ Answer explain_pod(State& state, const api::Pod& pod, const ExplainOptions& opti
     answer.status = quoted ? Status::kNo : Status::kUnknown;
   } else if (waiting && chain.broken.empty())
     explain_waiting(answer, state, pod, chain, options);
+  if (waiting) say_manager(answer, objects, pod);
   answer.tables.push_back(std::move(table));
   add_hidden(answer, objects);
   return answer;
