@@ -138,8 +138,8 @@ class Session {
     client::ElectorCallbacks callbacks;
     callbacks.on_started = [this] { manager_->lead(); };
     callbacks.on_stopped = [this](const std::string&) { manager_->stop_leading(); };
-    manager_lease_ = std::make_unique<client::Elector>(reactor_, *lease_client_, random_, std::move(options),
-                                                       std::move(callbacks));
+    manager_lease_ =
+        std::make_unique<client::Elector>(reactor_, *lease_client_, random_, std::move(options), std::move(callbacks));
     manager_lease_->start();
   }
 

@@ -24,7 +24,8 @@ struct ManagerNotes {
   std::string mode;                          // "observe", "gate", "bind"
   std::string opt_in;                        // the chart's optIn.mode; empty: not installed by the chart
   std::vector<std::string> scheduler_names;  // bind mode: whose pods it binds
-  std::vector<std::string> exclusive, shared;  // drivers, by who allocates their devices: this manager alone, or others too
+  std::vector<std::string> exclusive,
+      shared;  // drivers, by who allocates their devices: this manager alone, or others too
   bool operator==(const ManagerNotes&) const = default;
 };
 

@@ -405,7 +405,7 @@ Word object_word(std::string_view plural) {
                                                        {"resourceclaimtemplates", Word::kTemplate},
                                                        {"devicetaintrules", Word::kTaintRule},
                                                        {"leases", Word::kManager},
-      {"podgroups", Word::kGroup},
+                                                       {"podgroups", Word::kGroup},
                                                        {"podgroups.scheduling.x-k8s.io", Word::kGroup}};
   const auto found = kWords.find(plural);
   return found == kWords.end() ? Word::kNothing : found->second;

@@ -257,7 +257,8 @@ class Loader {
     if (!managers_) return {};
     objects_.managers.asked = true;
     objects_.managers.ns = options_.manager_ns;
-    const auto added = *managers_ ? add_page(objects_, "leases", **managers_) : Result<PageEnd>(fail(managers_->error()));
+    const auto added =
+        *managers_ ? add_page(objects_, "leases", **managers_) : Result<PageEnd>(fail(managers_->error()));
     if (!added) {
       objects_.managers.why_hidden =
           added.error().http_status() == 403 ? "you may not read it" : added.error().message();

@@ -148,8 +148,8 @@ std::string header_line(const Objects& objects, bool is_redacted, const Redactor
                     {"redacted", is_redacted},
                     {"hidden", to_json(is_redacted ? redacted(objects.hidden, redactor) : objects.hidden)},
                     {"managerHidden", objects.managers.why_hidden.empty() ? ""
-                                      : is_redacted ? std::string(kLeftOut)
-                                                    : objects.managers.why_hidden},
+                                      : is_redacted                       ? std::string(kLeftOut)
+                                                                          : objects.managers.why_hidden},
                     {"storageRead", objects.storage_read && !is_redacted},
                     {"hiddenStorage", is_redacted ? json::array() : to_json(objects.hidden_storage)}};
   return header.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";

@@ -321,7 +321,8 @@ void check_manager(const Objects& objects, Findings& findings) {
     case ManagerHealth::kIdle:
     case ManagerHealth::kNobody:
       // Without it, or with an observer, nothing is wrong unless somebody relies on it.
-      if (waiting > 0 || objects.managers.leases.size() > 1) findings.add(Health::kIll, sight.text + pods, sight.to_do);
+      if (waiting > 0 || objects.managers.leases.size() > 1)
+        findings.add(Health::kIll, sight.text + pods, sight.to_do);
       else if (sight.health == ManagerHealth::kNobody && !objects.managers.leases.empty())
         findings.add(Health::kWarning, sight.text, sight.to_do);
   }

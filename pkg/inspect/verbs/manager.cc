@@ -125,8 +125,8 @@ void say_manager(Answer& answer, const Objects& objects, const api::Pod& pod) {
   switch (sight.health) {
     case ManagerHealth::kUnknown:
       if (objects.managers.why_hidden.empty()) return;  // an old snapshot: nothing to say
-      answer.lines.push_back("Whether a dra-controller-manager serves it is not visible: " +
-                             objects.managers.why_hidden + ".");
+      answer.lines.push_back(
+          "Whether a dra-controller-manager serves it is not visible: " + objects.managers.why_hidden + ".");
       answer.lines.push_back("  " + sight.to_do);
       if (answer.status == Status::kYes) answer.status = Status::kUnknown;
       return;

@@ -5,6 +5,7 @@
 
 #include "pkg/api/selectors.h"
 #include "pkg/inspect/state/shapes.h"
+#include "pkg/inspect/state/unseen.h"
 #include "pkg/inventory/amount.h"
 
 namespace dra::inspect {
@@ -133,8 +134,7 @@ bool devices_are_uncertain(const Objects& objects) {
 }
 
 void note_hidden(Answer& answer, const Objects& objects) {
-  for (const Hidden& hidden : objects.hidden)
-    answer.notes.push_back("not visible: " + hidden.what + " (" + hidden.why + "); figures leave them out");
+  for (std::string& note : hidden_notes(objects, "; figures leave them out")) answer.notes.push_back(std::move(note));
 }
 
 }  // namespace
@@ -259,9 +259,12 @@ Answer top_classes(State& state) {
                            largest.exact ? Cell(largest.count) : Cell(">=" + std::to_string(largest.count)),
                            some_or_dash(largest.node)}});
   }
-  if (table.rows.empty()) answer.lines.push_back("there are no device classes");
+  const bool hidden = state.objects.hides("deviceclasses");
+  if (table.rows.empty())
+    answer.lines.push_back(hidden ? "device classes are not visible: you may not list deviceclasses"
+                                  : "there are no device classes");
   answer.tables.push_back(std::move(table));
-  if (devices_are_uncertain(state.objects)) answer.status = Status::kUnknown;
+  if (hidden || devices_are_uncertain(state.objects)) answer.status = Status::kUnknown;
   note_hidden(answer, state.objects);
   return answer;
 }

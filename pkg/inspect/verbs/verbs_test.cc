@@ -2,98 +2,22 @@
 #include <gtest/gtest.h>
 
 #include "pkg/inspect/source/server_source.h"
-#include "pkg/inspect/state/objects_fixture.h"
 #include "pkg/inspect/verbs/cel_query.h"
 #include "pkg/inspect/verbs/doctor.h"
 #include "pkg/inspect/verbs/explain.h"
 #include "pkg/inspect/verbs/fits.h"
 #include "pkg/inspect/verbs/lint.h"
-#include "pkg/inspect/verbs/manager.h"
 #include "pkg/inspect/verbs/migrate.h"
 #include "pkg/inspect/verbs/replay.h"
 #include "pkg/inspect/verbs/taint.h"
 #include "pkg/inspect/verbs/top.h"
+#include "pkg/inspect/verbs/two_nodes_fixture.h"
 #include "pkg/inspect/verbs/whatif.h"
 #include "pkg/inspect/verbs/who.h"
-#include "pkg/protocol/manager_lease.h"
 #include "test/support/schema_places.h"
 
 namespace dra::inspect {
 namespace {
-
-// Two nodes with two GPUs each. Pod "run" of a ReplicaSet holds both GPUs of node a by its own claim.
-struct TwoNodes {
-  Objects objects;
-
-  TwoNodes() {
-    parse_rfc3339("2026-03-01T12:00:00Z", objects.taken);
-    objects.server_version = "v1.36.2";
-    objects.dra_versions = {"v1", "v1beta2"};
-    objects.taint_rules_served = true;
-    for (const char* name : {"a", "b"}) {
-      auto node = named_object<api::Node>("", name);
-      node->allocatable = {{"pods", "10"}, {"cpu", "8"}};
-      objects.nodes[name] = node;
-      auto slice = named_object<api::ResourceSlice>("", std::string(name) + "-gpus");
-      slice->driver = "gpu.example.com";
-      slice->pool = {name, 1, 1};
-      slice->node_name = name;
-      for (const char* device : {"gpu-0", "gpu-1"}) {
-        slice->devices.emplace_back();
-        slice->devices.back().name = device;
-        slice->devices.back().attributes["model"] =
-            std::string(name) == "a" ? std::string("A100") : std::string("H100");
-      }
-      objects.slices[slice->metadata.name] = slice;
-    }
-    auto device_class = named_object<api::DeviceClass>("", "gpu");
-    device_class->selectors = {"device.driver == \"gpu.example.com\""};
-    objects.classes["gpu"] = device_class;
-    auto from = named_object<api::ResourceClaimTemplate>("ml", "two");
-    from->spec = spec(2);
-    objects.templates["ml/two"] = from;
-    add_pod("run", "a", {"gpu-0", "gpu-1"});
-  }
-
-  static api::ResourceClaimSpec spec(int64_t count) {
-    api::DeviceRequest request;
-    request.name = "r";
-    request.exactly.emplace().device_class_name = "gpu";
-    request.exactly->count = count;
-    return {{request}, {}, {}};
-  }
-
-  // A pod of ReplicaSet "set-1" with a claim from the template "two", on a node with devices or waiting.
-  void add_pod(const std::string& name, const std::string& node, const std::vector<std::string>& devices) {
-    auto pod = named_object<api::Pod>("ml", name);
-    pod->metadata.owner_references = {{"apps/v1", "ReplicaSet", "set-1", "uid-set", true}};
-    pod->node_name = node;
-    pod->phase = node.empty() ? "Pending" : "Running";
-    pod->resource_claims.push_back({"g", std::nullopt, "two"});
-    pod->resource_claim_statuses.push_back({"g", name + "-g"});
-    auto claim = named_object<api::ResourceClaim>("ml", name + "-g");
-    claim->metadata.owner_references = {{"v1", "Pod", name, pod->metadata.uid, true}};
-    claim->spec = spec(2);
-    if (!devices.empty()) {
-      auto& allocation = claim->status.allocation.emplace();
-      for (const std::string& device : devices) allocation.results.push_back({"r", "gpu.example.com", node, device});
-      allocation.node_selector = api::NodeSelector{{{{}, {{"metadata.name", "In", {node}}}}}};
-      claim->status.reserved_for.push_back({"", "pods", name, pod->metadata.uid});
-    }
-    objects.pods[pod->metadata.key()] = pod;
-    objects.claim_by_uid[claim->metadata.uid] = claim;
-    objects.claims[claim->metadata.key()] = claim;
-  }
-
-  std::vector<std::string> after(const Change& change) const {
-    const auto fates = whatif(objects, change, {}, "ml");
-    if (!fates) return {fates.error().message()};
-    std::vector<std::string> texts;
-    for (const PodFate& fate : *fates)
-      texts.push_back(fate.pod + " " + std::string(fate_name(fate.fate)) + " " + fate.before + ">" + fate.after);
-    return texts;
-  }
-};
 
 using Texts = std::vector<std::string>;
 
@@ -115,7 +39,8 @@ TEST(WhatIf, DeleteFreesDevicesForThoseWhoWait) {
   world.add_pod("waits", "", {});
   // The pod is recreated, but the older waiting pod is first.
   EXPECT_EQ(world.after({Change::Kind::kDelete, "pod/run", {}, 1}), (Texts{"ml/run waits a>", "ml/waits starts >a"}));
-  EXPECT_EQ(world.after({Change::Kind::kDelete, "pod/none", {}, 1}), Texts{"pod \"ml/none\" is not known"});
+  EXPECT_EQ(world.after({Change::Kind::kDelete, "pod/none", {}, 1}),
+            Texts{"pod \"none\" is not known in namespace ml"});
 }
 
 TEST(WhatIf, CordonKeepsPodsAndStopsStarts) {
@@ -320,120 +245,11 @@ TEST(Taint, TextsOfTaints) {
   for (const char* bad : {"", "k", ":NoExecute", "k=v", "k=v:Evict", "=v:None"}) EXPECT_FALSE(parse_taint(bad)) << bad;
 }
 
-// The findings of one check, or "fine".
-std::string diagnosed(const Objects& objects, const std::string& check) {
-  const State state(objects, {});
-  std::string text;
-  for (const Diagnosis& one : diagnose(state))
-    if (one.check == check)
-      text += (text.empty() ? "" : "; ") + (one.health == Health::kFine ? std::string("fine") : one.finding);
-  return text;
-}
-
 TEST(Doctor, FineWhereNothingIsWrong) {
   const TwoNodes world;
   const State state(world.objects, {});
   for (const Diagnosis& one : diagnose(state)) EXPECT_EQ(one.health, Health::kFine) << one.check << ": " << one.finding;
   EXPECT_EQ(doctor_answer(diagnose(state), world.objects).status, Status::kYes);
-}
-
-// A cluster where a pod waits at the manager's gate, and the Lease that its manager writes.
-struct WithManager : TwoNodes {
-  std::shared_ptr<api::Lease> lease = named_object<api::Lease>("dra-system", "dra-controller-manager");
-
-  WithManager() {
-    objects.managers.asked = true;
-    lease->holder_identity = "host-1_x";
-    lease->lease_duration_seconds = 15;
-    lease->acquire_time = "2026-03-01T09:00:00.000000Z";
-    lease->renew_time = "2026-03-01T11:59:58.000000Z";
-    lease->metadata.annotations = reconcile::annotations_of({"0.1.0", "gate", "", {}, {"gpu.example.com"}, {}});
-    objects.managers.leases[lease->metadata.key()] = lease;
-    auto pod = std::make_shared<api::Pod>(*objects.pods.at("ml/run"));
-    pod->metadata.name = "gated";
-    pod->metadata.uid = "gated-uid";
-    pod->metadata.creation_timestamp = "2026-03-01T11:59:00Z";
-    pod->node_name.clear();
-    pod->resource_claims.clear();
-    pod->resource_claim_statuses.clear();
-    pod->scheduling_gates = {std::string(kManagerGate)};
-    objects.pods["ml/gated"] = pod;
-  }
-  std::vector<std::string> said() {
-    State state(objects, {});
-    const auto answer = explain(state, "pod/gated", {.ns = "ml"});
-    EXPECT_TRUE(answer);
-    status = answer->status;
-    return answer->lines;
-  }
-  Status status = Status::kYes;
-};
-
-bool mentions(const std::vector<std::string>& lines, const std::string& text) {
-  return std::any_of(lines.begin(), lines.end(),
-                     [&](const std::string& line) { return line.find(text) != std::string::npos; });
-}
-
-TEST(Manager, ALeaderIsNamedWithWhatItSays) {
-  WithManager world;
-  EXPECT_TRUE(mentions(world.said(), "host-1_x has led for 3h")) << join(world.said(), "\n");
-  EXPECT_EQ(world.status, Status::kYes);
-  EXPECT_EQ(diagnosed(world.objects, "manager"), "fine");
-  const State state(world.objects, {});
-  for (const Diagnosis& one : diagnose(state))
-    if (one.check == "manager")
-      EXPECT_EQ(one.finding,
-                "host-1_x has led for 3h (Lease dra-system/dra-controller-manager, version 0.1.0, mode gate); it "
-                "allocates alone for gpu.example.com");
-}
-
-TEST(Manager, IsIllWhilePodsWaitAndNobodyLeads) {
-  WithManager world;
-  world.lease->renew_time = "2026-03-01T11:54:49.000000Z";
-  EXPECT_TRUE(mentions(world.said(), "No dra-controller-manager has led since 2026-03-01T11:54:49.000000Z, for 5m11s"))
-      << join(world.said(), "\n");
-  EXPECT_TRUE(mentions(world.said(), "kubectl get pods -n dra-system -l app.kubernetes.io/name=dra-controller-manager"));
-  EXPECT_EQ(world.status, Status::kNo);
-  EXPECT_NE(diagnosed(world.objects, "manager").find("1 pod waits for one, ml/gated"), std::string::npos)
-      << diagnosed(world.objects, "manager");
-  State state(world.objects, {});
-  EXPECT_EQ(doctor_answer(diagnose(state), world.objects).status, Status::kNo);
-  world.objects.managers.leases.clear();
-  EXPECT_TRUE(mentions(world.said(), "No dra-controller-manager is installed")) << join(world.said(), "\n");
-  EXPECT_EQ(world.status, Status::kNo);
-  world.objects.pods.erase("ml/gated");
-  EXPECT_EQ(diagnosed(world.objects, "manager"), "fine") << "nobody relies on one";
-}
-
-TEST(Manager, AnObserverLiftsNoGate) {
-  WithManager world;
-  world.lease->metadata.annotations["dra-controller-manager/mode"] = "observe";
-  EXPECT_TRUE(mentions(world.said(), "it lifts no gate")) << join(world.said(), "\n");
-  EXPECT_EQ(world.status, Status::kNo);
-  EXPECT_NE(diagnosed(world.objects, "manager"), "fine");
-  world.objects.pods.erase("ml/gated");
-  EXPECT_EQ(diagnosed(world.objects, "manager"), "fine");
-}
-
-// A Lease that one may not read is not a manager that is not there.
-TEST(Manager, ALeaseThatMayNotBeReadIsNotVisible) {
-  WithManager world;
-  world.objects.managers.leases.clear();
-  world.objects.managers.why_hidden = "you may not read it";
-  EXPECT_TRUE(mentions(world.said(), "is not visible")) << join(world.said(), "\n");
-  EXPECT_TRUE(mentions(world.said(), "dra-controller-manager:viewer"));
-  EXPECT_TRUE(mentions(world.said(), "--manager-namespace"));
-  EXPECT_EQ(world.status, Status::kUnknown);
-  State state(world.objects, {});
-  EXPECT_EQ(doctor_answer(diagnose(state), world.objects).status, Status::kUnknown);
-}
-
-TEST(Manager, TwoLeadersAreIll) {
-  WithManager world;
-  auto second = std::make_shared<api::Lease>(*world.lease);
-  second->metadata.ns = "other";
-  world.objects.managers.leases["other/dra-controller-manager"] = second;
-  EXPECT_EQ(diagnosed(world.objects, "manager").substr(0, 21), "several managers lead");
 }
 
 // What may not be listed is neither gone nor fine.
