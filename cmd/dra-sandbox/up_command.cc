@@ -108,9 +108,11 @@ class Session {
         once();
       }
     };
-    lease_ = std::make_unique<client::Elector>(
-        reactor_, *lease_client_, random_,
-        client::ElectorOptions{.name = "kube-scheduler", .identity = "dra-sandbox", .times = {}}, std::move(callbacks));
+    client::ElectorOptions options;
+    options.name = "kube-scheduler";
+    options.identity = "dra-sandbox";
+    lease_ =
+        std::make_unique<client::Elector>(reactor_, *lease_client_, random_, std::move(options), std::move(callbacks));
     lease_->start();
   }
 

@@ -151,7 +151,8 @@ std::optional<int> parse_call(const Verb& verb, const std::vector<std::string>& 
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : static_cast<int>(inspect::Status::kUsage);
   }
-  for (const auto& [flag, ns] : {std::pair{"-n ", call.common.ns}, {"--manager-namespace ", call.common.manager_ns}})
+  for (const auto& [flag, ns] :
+       {std::pair{"-n ", call.common.ns}, std::pair{"--manager-namespace ", call.common.manager_ns}})
     if (!ns.empty() && !is_namespace_name(ns))
       return complain(flag + quote(ns) +
                           " is not a name of a namespace: at most 63 lower-case letters, digits and '-', with a "

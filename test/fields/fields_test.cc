@@ -270,6 +270,8 @@ TEST(Fields, SurviveASnapshot) {
     }
 }
 
+namespace {
+
 constexpr const char* kMark = "marked-word";
 
 // Every text and every key of a map that a user could have chosen has the mark, without those of the lists that are
@@ -365,6 +367,8 @@ bool is_listed(const std::string& place) {
                                                 ".allocatedResourcesStatus.name"};
   return std::any_of(kListed.begin(), kListed.end(), [&](const std::string& one) { return place.ends_with(one); });
 }
+
+}  // namespace
 
 // No name, label, annotation, host, address or message of a user's is in a redacted snapshot, whatever field it is in.
 TEST(Fields, LoseTheWordsOfUsersByRedaction) {

@@ -98,6 +98,13 @@ std::optional<std::string> Redactor::renamed(Word word, std::string_view text) c
   return found == names->second.end() ? std::nullopt : std::optional(found->second);
 }
 
+std::optional<std::string> Redactor::renamed_text(std::string_view text) const {
+  for (const auto& [word, names] : renamed_)
+    if (const auto found = names.find(text); found != names.end())
+      return word >= kFirstPublished && !strict_ ? found->first : found->second;
+  return std::nullopt;
+}
+
 // The values of labels that Gt and Lt compare are numbers and stay numbers.
 void Redactor::note_numbers(const json& value) {
   if (value.is_object())

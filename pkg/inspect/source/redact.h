@@ -42,6 +42,8 @@ class Redactor {
   void apply(std::string_view plural, nlohmann::json& object);
   // The new name of a text of this kind; nothing: no object has it.
   std::optional<std::string> renamed(Word word, std::string_view text) const;
+  // The same for a text of whatever kind; what drivers and classes say stays unless the redaction is strict.
+  std::optional<std::string> renamed_text(std::string_view text) const;
 
  private:
   void object(nlohmann::json& value, const api::schema::ObjectType& type);

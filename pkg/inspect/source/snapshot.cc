@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "pkg/base/timestamp.h"
+#include "pkg/inspect/source/archive.h"
 #include "pkg/inspect/source/files.h"
 #include "pkg/inspect/source/prune.h"
 #include "pkg/inspect/source/redact.h"
@@ -17,29 +18,6 @@ using nlohmann::json;
 
 constexpr std::string_view kFormat = "kubectl-dra snapshot";
 constexpr int kGzip = 15 + 16;  // zlib: the largest window, gzip framing
-
-std::string compress(const std::string& text) {
-  z_stream stream{};
-  if (deflateInit2(&stream, Z_BEST_SPEED, Z_DEFLATED, kGzip, 8, Z_DEFAULT_STRATEGY) != Z_OK) throw std::bad_alloc();
-  std::string out;
-  std::string buffer(size_t{1} << 18, '\0');
-  size_t at = 0;
-  int status = Z_OK;
-  while (status != Z_STREAM_END) {
-    const size_t piece = std::min<size_t>(text.size() - at, size_t{1} << 26);
-    if (stream.avail_in == 0) {
-      stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data() + at));
-      stream.avail_in = static_cast<uInt>(piece);
-      at += piece;
-    }
-    stream.next_out = reinterpret_cast<Bytef*>(buffer.data());
-    stream.avail_out = static_cast<uInt>(buffer.size());
-    status = deflate(&stream, at == text.size() ? Z_FINISH : Z_NO_FLUSH);
-    out.append(buffer, 0, buffer.size() - stream.avail_out);
-  }
-  deflateEnd(&stream);
-  return out;
-}
 
 // Unpacks piece by piece and returns whole lines, so that memory has at most one line besides the packed bytes.
 class Unpacker {
@@ -239,7 +217,11 @@ std::string SnapshotWriter::bytes(const Objects& objects) {
       for (json& item : page["items"]) state_->redactor.apply(plural, item);
     text += plural + "\t" + page.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
   }
-  return compress(text);
+  return gzip(text);
+}
+
+const Redactor& SnapshotWriter::redactor() const {
+  return state_->redactor;
 }
 
 Result<void> SnapshotWriter::write(const Objects& objects, const std::string& path) {

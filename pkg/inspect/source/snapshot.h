@@ -43,6 +43,8 @@ class SnapshotWriter {
   std::string bytes(const Objects& objects);
   // Writes the file atomically (a temporary file beside it, then a rename), readable by its owner alone.
   Result<void> write(const Objects& objects, const std::string& path);
+  // What bytes() has replaced; call after it.
+  const Redactor& redactor() const;
 
  private:
   struct State;
