@@ -24,13 +24,26 @@ std::string drivers_text(const reconcile::ManagerNotes& notes) {
   return parts.empty() ? "" : "; it " + join(parts, "; ");
 }
 
-std::string leader_text(const api::Lease& lease, Timestamp now) {
+// Pods of the manager beside the Lease, where they can be seen.
+size_t replicas(const Objects& objects, const api::Lease& lease) {
+  return static_cast<size_t>(std::count_if(objects.pods.begin(), objects.pods.end(), [&](const auto& entry) {
+    const api::Pod& pod = *entry.second;
+    const auto label = pod.metadata.labels.find(std::string(reconcile::kManagerLabel));
+    return pod.metadata.ns == lease.metadata.ns && pod.phase == "Running" && label != pod.metadata.labels.end() &&
+           label->second == reconcile::kManagerName;
+  }));
+}
+
+std::string leader_text(const Objects& objects, const api::Lease& lease) {
+  const Timestamp now = objects.taken;
+  const size_t running = replicas(objects, lease);
   const reconcile::ManagerNotes notes = reconcile::notes_of(lease.metadata.annotations);
   std::string text = lease.holder_identity + " has led for " + age_text(lease.acquire_time, now) + " (" +
                      lease_name(lease) + (notes.version.empty() ? "" : ", version " + notes.version) +
                      (notes.mode.empty() ? "" : ", mode " + notes.mode) +
                      (notes.scheduler_names.empty() ? "" : " for " + join(notes.scheduler_names, ", ")) +
-                     (notes.opt_in.empty() ? "" : ", opt-in " + notes.opt_in) + ")";
+                     (notes.opt_in.empty() ? "" : ", opt-in " + notes.opt_in) +
+                     (running == 0 ? "" : ", " + counted(running, "replica")) + ")";
   return text + drivers_text(notes);
 }
 
@@ -101,7 +114,7 @@ ManagerSight manager_sight(const Objects& objects) {
     return sight;
   }
   std::vector<std::string> texts;
-  for (const api::Lease* lease : leading) texts.push_back(leader_text(*lease, objects.taken));
+  for (const api::Lease* lease : leading) texts.push_back(leader_text(objects, *lease));
   sight.health = ManagerHealth::kServes;
   sight.text = join(texts, "; ");
   if (leading.size() > 1) {

@@ -84,7 +84,7 @@ std::map<std::string, std::function<Said(const Objects&)>> all_verbs_asked() {
   all["lint"] = [](const Objects& objects) {
     const auto findings = lint(kClaimFile, &objects, {}, "ml");
     Said said;
-    for (const Finding& one : *findings) said.text += one.message + "\n";
+    for (const Finding& one : *findings) said.text += one.text + "\n";
     return said;
   };
   return all;
