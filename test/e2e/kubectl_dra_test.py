@@ -124,7 +124,7 @@ def questions(asker, api, folder):
     asker.ask("bundle", "report.tar.gz", status=3)  # there is no manager whose log it could have
     with tarfile.open(os.path.join(folder, "report.tar.gz")) as bundle:
         files = {os.path.basename(name) for name in bundle.getnames()}
-    check("a bundle has what a report needs", {"snapshot.dra", "versions.txt", "doctor.txt", "events.txt", "missing.txt"} <= files, str(files))
+    check("a bundle has what a report needs", {"snapshot.dra", "versions.txt", "doctor.txt", "missing.txt"} <= files, str(files))
     check("redacted figures are the same", [row["total"] for row in hidden.get("nodes", [])] == [row["total"] for row in top.get("nodes", [])], str(hidden))
 
 

@@ -144,7 +144,7 @@ void say_manager(Answer& answer, const Objects& objects, const api::Pod& pod) {
       if (answer.status == Status::kYes) answer.status = Status::kUnknown;
       return;
     case ManagerHealth::kServes:
-      answer.lines.push_back("Its manager: " + sight.text + ".");
+      if (answer.status == Status::kYes) answer.lines.push_back("Its manager: " + sight.text + ".");
       return;
     case ManagerHealth::kNobody:
     case ManagerHealth::kIdle:
