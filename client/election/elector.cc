@@ -122,6 +122,16 @@ LeaseRecord Elector::own_record() const {
   record.acquire_time = renewing ? observed_.acquire_time : record.renew_time;
   record.transitions = observed_.transitions + (renewing || !have_observed_ ? 0 : 1);
   record.resource_version = observed_.resource_version;
+  record.labels = observed_.labels;
+  for (const auto& [key, value] : options_.labels) record.labels[key] = value;
+  record.annotations = observed_.annotations;
+  if (options_.annotations)
+    for (const auto& [key, value] : options_.annotations()) {
+      if (value.empty())
+        record.annotations.erase(key);
+      else
+        record.annotations[key] = value;
+    }
   return record;
 }
 

@@ -11,6 +11,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <string>
 
@@ -26,6 +27,11 @@ struct ElectorOptions {
   // "<hostname>_<uuid>"; must differ between processes.
   std::string identity;
   ElectionTimes times;
+  // Labels that the lease gets, beside those that it has.
+  std::map<std::string, std::string> labels;
+  // Asked before each write: annotations that the lease gets, beside those that it has; an empty value removes one.
+  // Null: none.
+  std::function<std::map<std::string, std::string>()> annotations;
 };
 
 struct ElectorCallbacks {

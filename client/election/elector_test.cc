@@ -37,6 +37,8 @@ struct Candidate {
     ElectorOptions options;
     options.name = "lock";
     options.identity = id;
+    options.labels = {{"name", "manager"}};
+    options.annotations = [this] { return notes; };
     ElectorCallbacks on;
     on.on_started = [this] {
       ++terms;
@@ -54,6 +56,7 @@ struct Candidate {
   FaultTransport network;
   RestClient client;
   std::unique_ptr<Elector> elector;
+  std::map<std::string, std::string> notes;
   int terms = 0;
   std::string log;
   std::string last_why;
@@ -82,6 +85,27 @@ TEST(Elector, CreatesTheLeaseAndRenewsIt) {
   EXPECT_EQ(w.lease()["leaseTransitions"], 0);
   EXPECT_EQ(w.lease()["acquireTime"], first);
   EXPECT_EQ(a.log, "+");
+}
+
+// A renewal writes the whole object: what the chart, or an administrator, has put there stays.
+TEST(Elector, LabelsAndAnnotationsOfOthersStayAndItsOwnFollow) {
+  World w;
+  const auto metadata = [&] { return json::parse(w.server.get(kPath, "kube-system", "lock"))["metadata"]; };
+  w.server.put(kPath, "kube-system", "lock", R"({"metadata":{"labels":{"team":"infra"},"annotations":{"why":"chart"}},
+    "spec":{"holderIdentity":"","leaseDurationSeconds":1}})");
+  Candidate a(w, "a");
+  a.notes = {{"mode", "gate"}, {"shared", "x"}};
+  a.elector->start();
+  w.reactor.run_until_idle();
+  ASSERT_TRUE(a.elector->leading());
+  EXPECT_EQ(metadata()["labels"], (json{{"team", "infra"}, {"name", "manager"}}));
+  EXPECT_EQ(metadata()["annotations"], (json{{"why", "chart"}, {"mode", "gate"}, {"shared", "x"}}));
+  a.notes = {{"mode", "bind"}, {"shared", ""}};
+  w.reactor.advance(5s);
+  EXPECT_EQ(metadata()["annotations"], (json{{"why", "chart"}, {"mode", "bind"}}));
+  a.elector->stop([] {});
+  w.reactor.run_until_idle();
+  EXPECT_EQ(metadata()["labels"], (json{{"team", "infra"}, {"name", "manager"}}));
 }
 
 TEST(Elector, AStandbyTakesOverOneLeaseDurationAfterTheLastRenewalItSaw) {

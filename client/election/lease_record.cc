@@ -19,6 +19,14 @@ int lease_number(const json& object, const char* key) {
   return value < 0 || value > 1'000'000'000 ? 0 : static_cast<int>(value);
 }
 
+std::map<std::string, std::string> lease_texts(const json& metadata, const char* key) {
+  std::map<std::string, std::string> out;
+  if (auto it = metadata.find(key); it != metadata.end() && it->is_object())
+    for (const auto& [name, value] : it->items())
+      if (value.is_string()) out.emplace(name, value.get<std::string>());
+  return out;
+}
+
 }  // namespace
 
 std::string LeaseRecord::fingerprint() const {
@@ -32,6 +40,8 @@ Result<LeaseRecord> parse_lease(std::string_view text) {
   LeaseRecord record;
   if (auto meta = lease.find("metadata"); meta != lease.end() && meta->is_object()) {
     record.resource_version = lease_text(*meta, "resourceVersion");
+    record.labels = lease_texts(*meta, "labels");
+    record.annotations = lease_texts(*meta, "annotations");
   }
   auto spec = lease.find("spec");
   if (spec == lease.end() || !spec->is_object()) return record;
@@ -47,6 +57,8 @@ std::string lease_json(const LeaseRecord& record, const std::string& ns, const s
   json lease = {{"apiVersion", "coordination.k8s.io/v1"}, {"kind", "Lease"}};
   lease["metadata"] = {{"name", name}, {"namespace", ns}};
   if (!record.resource_version.empty()) lease["metadata"]["resourceVersion"] = record.resource_version;
+  if (!record.labels.empty()) lease["metadata"]["labels"] = record.labels;
+  if (!record.annotations.empty()) lease["metadata"]["annotations"] = record.annotations;
   lease["spec"] = {{"holderIdentity", record.holder},
                    {"leaseDurationSeconds", record.duration_seconds},
                    {"leaseTransitions", record.transitions}};

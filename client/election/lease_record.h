@@ -1,6 +1,7 @@
 // LeaseRecord: the fields of a Lease (coordination.k8s.io/v1) used by leader election, and their rules. Pure.
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
 
@@ -16,7 +17,9 @@ struct LeaseRecord {
   std::string renew_time;
   int transitions = 0;
   std::string resource_version;
-  // Changes whenever the holder acts: every field except the resourceVersion.
+  // Of the object: a renewal replaces it as a whole, so it must write again what others have put there.
+  std::map<std::string, std::string> labels, annotations;
+  // Changes whenever the holder acts: every field of the spec.
   std::string fingerprint() const;
 };
 

@@ -8,6 +8,7 @@
 #include <exception>
 #include <fstream>
 #include <memory>
+#include <optional>
 #include <sstream>
 #include <string>
 
@@ -22,6 +23,7 @@
 #include "pkg/manager/serve/endpoints.h"
 #include "pkg/manager/serve/serving.h"
 #include "pkg/metrics/metrics.h"
+#include "pkg/protocol/manager_lease.h"
 #include "pkg/reactor/asio_reactor.h"
 
 namespace dra::cmd {
@@ -178,6 +180,8 @@ class Process {
     options.name = flags_.lease_name;
     options.identity = identity_;
     options.times = flags_.election;
+    options.labels = {{std::string(reconcile::kManagerLabel), std::string(reconcile::kManagerName)}};
+    options.annotations = [this] { return manager_->lease_annotations(kVersion); };
     client::ElectorCallbacks callbacks;
     callbacks.on_started = [this] { manager_->lead(); };
     callbacks.on_stopped = [this](const std::string& why) {

@@ -17,6 +17,7 @@
 #include "pkg/manager/manager.h"
 #include "pkg/manager/serve/serving.h"
 #include "pkg/metrics/metrics.h"
+#include "pkg/protocol/manager_lease.h"
 #include "pkg/reactor/asio_reactor.h"
 #include "pkg/sandbox/fleet.h"
 #include "pkg/sandbox/server_handler.h"
@@ -107,9 +108,11 @@ class Session {
         once();
       }
     };
-    lease_ = std::make_unique<client::Elector>(
-        reactor_, *lease_client_, random_,
-        client::ElectorOptions{.name = "kube-scheduler", .identity = "dra-sandbox", .times = {}}, std::move(callbacks));
+    client::ElectorOptions options;
+    options.name = "kube-scheduler";
+    options.identity = "dra-sandbox";
+    lease_ =
+        std::make_unique<client::Elector>(reactor_, *lease_client_, random_, std::move(options), std::move(callbacks));
     lease_->start();
   }
 
@@ -118,13 +121,28 @@ class Session {
       manager_ = std::make_unique<manager::Manager>(reactor_, *transport_, random_, metrics_,
                                                     manager_options(options_, features_));
       manager_->start();
-      manager_->lead();
+      elect_manager();
       if (auto serving = serve_metrics(); !serving) {
         outcome_ = std::move(serving);
         return stop();
       }
     }
     announce_when_ready();
+  }
+
+  // A manager that somebody starts beside this one stands by.
+  void elect_manager() {
+    if (lease_client_ == nullptr) lease_client_ = std::make_unique<client::RestClient>(*transport_);
+    client::ElectorOptions options;
+    options.identity = "dra-sandbox";
+    options.labels = {{std::string(reconcile::kManagerLabel), std::string(reconcile::kManagerName)}};
+    options.annotations = [this] { return manager_->lease_annotations("sandbox"); };
+    client::ElectorCallbacks callbacks;
+    callbacks.on_started = [this] { manager_->lead(); };
+    callbacks.on_stopped = [this](const std::string&) { manager_->stop_leading(); };
+    manager_lease_ =
+        std::make_unique<client::Elector>(reactor_, *lease_client_, random_, std::move(options), std::move(callbacks));
+    manager_lease_->start();
   }
 
   manager::EndpointSources endpoint_sources() {
@@ -187,6 +205,7 @@ class Session {
 
   void stop() {
     serving_.reset();
+    manager_lease_.reset();
     if (manager_ != nullptr) manager_->stop();
     lease_.reset();
     scheduler_.reset();
@@ -211,6 +230,7 @@ class Session {
   std::unique_ptr<client::RestClient> lease_client_;
   std::unique_ptr<client::Elector> lease_;
   std::unique_ptr<manager::Manager> manager_;
+  std::unique_ptr<client::Elector> manager_lease_;
   std::unique_ptr<manager::AccessReview> access_;
   std::unique_ptr<manager::Serving> serving_;
 };

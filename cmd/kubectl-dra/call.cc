@@ -57,6 +57,8 @@ void add_common(CLI::App& app, CommonFlags& common) {
   app.add_option("--kubeconfig", common.kubeconfig, "the kubeconfig file");
   app.add_option("--context", common.context, "the context in it");
   app.add_option("-s,--server", common.server, "the address of the API server");
+  app.add_option("--manager-namespace", common.manager_ns,
+                 "where the manager runs, if you may read its Lease there alone");
   app.add_flag("-w,--watch", common.watch,
                "ask again, every 2 s at most, and print the answer when it changes; Ctrl-C ends with its exit status");
   app.add_flag("--times", common.times, "say on standard error how long reading and answering took");
@@ -86,6 +88,7 @@ Result<inspect::Objects> read_cluster(CommonFlags& common, inspect::ServerOption
   client::CurlTransport transport(reactor, *config, curl);
   options.server = config->server;
   options.ns = common.ns;
+  options.manager_ns = common.manager_ns;
   options.feature_gates = common.asks_feature_gates;
   auto objects = inspect::load_from_server(reactor, transport, options);
   if (config->credentials) config->credentials->cancel();
@@ -120,6 +123,12 @@ std::optional<int> parse_call(const Verb& verb, const std::vector<std::string>& 
   app.add_flag("--no-headers", call.common.no_headers, "tables without their first line");
   for (const Flag& flag : verb.flags) {
     const std::string name = flag.names.substr(flag.names.rfind("--") + 2);
+    if (!flag.takes_value && !flag.choices.empty()) {
+      std::vector<std::string> values = flag.choices;
+      values.emplace_back("true");
+      app.add_flag(flag.names, call.values[name], flag.help)->check(CLI::IsMember(values));
+      continue;
+    }
     if (!flag.takes_value) {
       app.add_flag(flag.names, call.switches[name], flag.help);
       continue;
@@ -142,12 +151,13 @@ std::optional<int> parse_call(const Verb& verb, const std::vector<std::string>& 
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : static_cast<int>(inspect::Status::kUsage);
   }
-  if (!call.common.ns.empty() && !is_namespace_name(call.common.ns))
-    return complain(
-        "-n " + quote(call.common.ns) +
-            " is not a name of a namespace: at most 63 lower-case letters, digits and '-', with a letter or "
-            "digit at both ends",
-        inspect::Status::kUsage);
+  for (const auto& [flag, ns] :
+       {std::pair{"-n ", call.common.ns}, std::pair{"--manager-namespace ", call.common.manager_ns}})
+    if (!ns.empty() && !is_namespace_name(ns))
+      return complain(flag + quote(ns) +
+                          " is not a name of a namespace: at most 63 lower-case letters, digits and '-', with a "
+                          "letter or digit at both ends",
+                      inspect::Status::kUsage);
   if (call.words.size() >= verb.min_words && call.words.size() <= verb.max_words) return std::nullopt;
   std::fprintf(stderr, "kubectl-dra: usage: kubectl dra %s\n", verb.usage.c_str());
   return static_cast<int>(inspect::Status::kUsage);

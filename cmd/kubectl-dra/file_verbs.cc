@@ -44,11 +44,16 @@ Result<inspect::Answer> run_fits(Call& call) {
   return inspect::to_answer(*found, *manifest, objects, options.on_empty);
 }
 
+inspect::Redaction redaction_of(const std::string& value) {
+  if (value.empty()) return inspect::Redaction::kNone;
+  return value == "strict" ? inspect::Redaction::kStrict : inspect::Redaction::kNames;
+}
+
 Result<inspect::Answer> run_snapshot(Call& call) {
   if (!call.common.from.empty())
     return fail(Code::kInvalidArgument, "snapshot reads a server; --from names one that was taken");
   call.common.without_devices = true;
-  inspect::SnapshotWriter writer(call.switches["redact"]);
+  inspect::SnapshotWriter writer(redaction_of(call.value("redact")));
   const auto loaded =
       call.load([&](std::string_view plural, std::string_view page) { return writer.add(plural, page); });
   if (!loaded) return fail(loaded.error());
@@ -87,9 +92,13 @@ const RegisterVerb kSnapshot(
     {"snapshot",
      "write everything that decisions need into one file",
      "  kubectl dra snapshot cluster.dra            then, anywhere: kubectl dra top --from cluster.dra\n"
-     "  kubectl dra snapshot cluster.dra --redact   without names of namespaces, nodes, pods, claims, images\n",
+     "  kubectl dra snapshot cluster.dra --redact   without names, labels, addresses and messages of yours\n"
+     "  kubectl dra snapshot cluster.dra --redact=strict   and without those of drivers, classes and attributes\n",
      "snapshot FILE",
-     {{"--redact", "replace names by numbered ones", false, {}}},
+     {{"--redact",
+       "replace names and labels by numbered ones; =strict: those of drivers and classes, too",
+       false,
+       {"strict"}}},
      1,
      1,
      {},

@@ -21,7 +21,7 @@ namespace dra::kubectl {
 struct CommonFlags {
   bool asks_feature_gates = false;  // the verb needs the server's feature gates
   bool without_devices = false;     // the verb has an answer even if resource.k8s.io is not served
-  std::string kubeconfig, context, server, ns, selector, output, from;
+  std::string kubeconfig, context, server, ns, manager_ns, selector, output, from;
   std::string feature_gates, kubernetes_version, ignored_fields, ignore_taints, strategy, topology_levels;
   bool all_namespaces = false, watch = false, no_headers = false, times = false;
 };
@@ -67,6 +67,8 @@ struct Flag {
   std::string names;  // "-f,--filename"
   std::string help;
   bool takes_value = true;
+  // The values; of a flag without takes_value those that it may have ("--redact", "--redact=strict"): then its value is
+  // "true" without one.
   std::vector<std::string> choices;
 };
 

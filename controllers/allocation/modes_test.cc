@@ -77,6 +77,28 @@ TEST_F(Modes, ObserveExplainsAndWritesNothing) {
   EXPECT_EQ(pass(), "event FailedAllocation, event FailedAllocation, parked");
 }
 
+// Nobody lifts the gate in this mode: without an event the pod would wait without a word.
+TEST_F(Modes, ObserveSaysThatNobodyLiftsTheGate) {
+  options.mode = Mode::kObserve;
+  view.put(make_pod("p", {"c"}));
+  put(make_claim("c"));
+  ASSERT_EQ(pass(), "event GateStays");
+  EXPECT_NE(event().note.find("--scheduling=gate"), std::string::npos) << event().note;
+  remember();
+  EXPECT_EQ(pass(), "") << "once";
+  api::Pod without_claims = make_pod("p", {});
+  without_claims.scheduling_gates.emplace_back("example.com/quota");
+  view.put(without_claims);
+  options.mode = Mode::kGate;
+  EXPECT_EQ(pass(), "") << "in gate mode another gate has its turn";
+}
+
+TEST_F(Modes, ObserveSaysItToPodsWithoutClaimsToo) {
+  options.mode = Mode::kObserve;
+  view.put(make_pod("p", {}));
+  EXPECT_EQ(pass(), "event GateStays");
+}
+
 // Allocations left by an earlier gate or bind mode are checked, but neither marked nor withdrawn.
 TEST_F(Modes, ObserveNeitherProvesNorWithdraws) {
   quiet_claims = true;

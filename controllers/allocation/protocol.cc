@@ -57,9 +57,7 @@ bool is_left_listed(const api::Pod& pod, const api::ResourceClaim& claim) {
 
 // Our gate as the last one; before an uninstall also among others, which stay.
 bool has_our_gate(const api::Pod& pod, const Options& options) {
-  return (pod.scheduling_gates.size() == 1 || options.release_gates) &&
-         std::find(pod.scheduling_gates.begin(), pod.scheduling_gates.end(), kAllocationGate) !=
-             pod.scheduling_gates.end();
+  return (pod.scheduling_gates.size() == 1 || options.release_gates) && carries_our_gate(pod);
 }
 
 // The controller of the pod makes it again; otherwise somebody has to.
@@ -104,6 +102,11 @@ Duration ordinary_absence(const MissingClaim& missing) {
   return missing.name.empty() ? std::chrono::seconds(30) : std::chrono::seconds(10);
 }
 
+bool carries_our_gate(const api::Pod& pod) {
+  const auto& gates = pod.scheduling_gates;
+  return std::find(gates.begin(), gates.end(), kAllocationGate) != gates.end();
+}
+
 bool is_ours_to_bind(const api::Pod& pod, const Options& options) {
   return std::find(options.scheduler_names.begin(), options.scheduler_names.end(), pod.scheduler_name) !=
          options.scheduler_names.end();
@@ -113,7 +116,8 @@ Role role_of(const api::Pod& pod, const Options& options) {
   if (pod.terminal() || pod.metadata.deleting()) return Role::kNone;
   if (!pod.node_name.empty())
     return options.mode == Mode::kBind && !pod.resource_claims.empty() ? Role::kBoundBare : Role::kNone;
-  if (options.mode == Mode::kObserve) return pod.resource_claims.empty() ? Role::kNone : Role::kExplain;
+  if (options.mode == Mode::kObserve)
+    return pod.resource_claims.empty() && !carries_our_gate(pod) ? Role::kNone : Role::kExplain;
   if (has_our_gate(pod, options)) return Role::kGated;
   if (options.mode == Mode::kBind && pod.scheduling_gates.empty() && is_ours_to_bind(pod, options))
     return Role::kToBind;

@@ -21,10 +21,12 @@ enum class Role {
   kGated,      // our gate is the last one left (when gates are released: our gate is there)
   kToBind,     // bind mode, one of our scheduler names, no gates left, not bound
   kBoundBare,  // bind mode, bound already: its claims may still need an allocation (P7)
-  kExplain,    // observe mode: an unbound pod with claims
+  kExplain,    // observe mode: an unbound pod with claims, or with our gate
 };
 // True when the pod's spec.schedulerName is one of ours.
 bool is_ours_to_bind(const api::Pod& pod, const Options& options);
+// Our gate is there, whatever else is.
+bool carries_our_gate(const api::Pod& pod);
 Role role_of(const api::Pod& pod, const Options& options);
 
 // A claim made from a template that does not exist. A few seconds of that are ordinary.

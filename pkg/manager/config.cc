@@ -13,6 +13,8 @@ reconcile::Settings settings_of(const ManagerOptions& o) {
 
 namespace {
 
+constexpr const char* kModes[] = {"observe", "gate", "bind"};
+
 nlohmann::json drivers_json(const Drivers& drivers) {
   nlohmann::json out = nlohmann::json::object();
   for (const auto& [name, driver] : drivers)
@@ -25,8 +27,16 @@ nlohmann::json drivers_json(const Drivers& drivers) {
 
 }  // namespace
 
+reconcile::ManagerNotes lease_notes(const ManagerOptions& o, const Drivers& drivers, std::string_view version) {
+  reconcile::ManagerNotes notes;
+  notes.version = version;
+  notes.mode = kModes[static_cast<int>(o.settings.scheduling)];
+  if (o.settings.scheduling == reconcile::Scheduling::kBind) notes.scheduler_names = o.settings.scheduler_names;
+  for (const auto& [name, driver] : drivers) (driver.exclusive ? notes.exclusive : notes.shared).push_back(name);
+  return notes;
+}
+
 std::string config_json(const ManagerOptions& o, const Drivers& drivers) {
-  static constexpr const char* kModes[] = {"observe", "gate", "bind"};
   const nlohmann::json config{
       {"claimTemplates", o.settings.claim_templates == ClaimTemplates::kOwn ? "own" : "observe"},
       {"claimControllerIsOff", o.claim_controller_is_off},

@@ -400,6 +400,17 @@ struct Manager::Impl {
   }
   Drivers drivers_as_counted() { return exclusivity.drivers(device_gauges.drivers(), !options.ignored_taints.empty()); }
 
+  std::map<std::string, std::string> lease_annotations(std::string_view version) {
+    constexpr Duration kLookAgain = std::chrono::seconds(30);
+    const MonoTime now = reactor.clock().mono_now();
+    if (runner.running() && (!lease_drivers_at || now - *lease_drivers_at >= kLookAgain)) {
+      lease_drivers = drivers();
+      lease_drivers_at = now;
+    }
+    const api::StringMap all = reconcile::annotations_of(lease_notes(options, lease_drivers, version));
+    return {all.begin(), all.end()};
+  }
+
   void refresh_metrics() {
     for (const HealthCheck& check : checks()) instruments.set_ready(check.name, check.ok);
     for (const Runner::QueueFigures& queue : runner.figures())
@@ -449,6 +460,8 @@ struct Manager::Impl {
   ControllerSet controllers;
   OwnMode own_mode;
   bool reported_dispute = false;
+  Drivers lease_drivers;  // as the Lease says them
+  std::optional<MonoTime> lease_drivers_at;
   std::unique_ptr<Watches> watches;
   std::unique_ptr<DemandWatches> demand;
   std::unique_ptr<GroupWatches> groups;
@@ -502,6 +515,10 @@ bool Manager::idle() {
 
 Drivers Manager::drivers() const {
   return impl_->drivers();
+}
+
+std::map<std::string, std::string> Manager::lease_annotations(std::string_view version) {
+  return impl_->lease_annotations(version);
 }
 
 std::vector<HealthCheck> Manager::checks() const {

@@ -21,6 +21,7 @@
 #include "pkg/manager/options.h"
 #include "pkg/manager/report/exclusivity.h"
 #include "pkg/metrics/metrics.h"
+#include "pkg/protocol/manager_lease.h"
 #include "pkg/reactor/reactor.h"
 
 namespace dra::manager {
@@ -29,6 +30,8 @@ namespace dra::manager {
 using Drivers = std::map<std::string, Exclusivity::Driver>;
 // The options and the drivers as JSON, for /configz.
 std::string config_json(const ManagerOptions& options, const Drivers& drivers);
+// What the leader says of itself on its Lease.
+reconcile::ManagerNotes lease_notes(const ManagerOptions& options, const Drivers& drivers, std::string_view version);
 
 struct HealthCheck {
   std::string name;
@@ -64,6 +67,8 @@ class Manager {
 
   // Every driver whose slices were seen. As costly as a scrape of the metrics.
   Drivers drivers() const;
+  // For ElectorOptions::annotations (pkg/protocol/manager_lease.h). The drivers are looked at again after 30 s.
+  std::map<std::string, std::string> lease_annotations(std::string_view version);
   // What must hold to be ready: the API is served, every store is synced.
   std::vector<HealthCheck> checks() const;
   bool ready() const;

@@ -105,6 +105,8 @@ inline constexpr std::array kEventMeanings = std::to_array<EventMeaning>({
     {"FailedScheduling", "Warning", "Pod",
      "No node may run the pod, or its volumes could not be bound. The nodes are counted by what is wrong with them",
      "[why-pending.md](../why-pending.md), `kubectl dra explain`"},
+    {"GateStays", "Warning", "Pod", "Observe mode: the pod carries our gate, which this mode does not lift",
+     "Say `--scheduling=gate`, or make the pod without the gate"},
     {"GroupIgnored", "Warning", "Pod",
      "The pod's group cannot be used (its API is not served, its count is malformed, or there is no Job), so the pod "
      "is placed alone",

@@ -12,7 +12,10 @@
 #include "pkg/api/scheduling.h"
 #include "pkg/apiserver/codec/protobuf_answer.h"
 #include "pkg/apiserver/validation/go_render.h"
+#include "pkg/base/strings.h"
 #include "pkg/inspect/source/prune.h"
+#include "pkg/inspect/source/redact.h"
+#include "pkg/inspect/state/objects.h"
 #include "test/support/schema_places.h"
 
 namespace dra::fields_test {
@@ -266,6 +269,135 @@ TEST(Fields, SurviveASnapshot) {
       const json less = without(kept, json::json_pointer("/" + std::string(part)) / name);
       EXPECT_FALSE(before == read<api::Pod>(less)) << part << "." << name << " is kept and nothing reads it";
     }
+}
+
+namespace {
+
+constexpr const char* kMark = "marked-word";
+
+// Every text and every key of a map that a user could have chosen has the mark, without those of the lists that are
+// checked for another form (amounts, times).
+void mark_all(json& value, const api::schema::ValueType& type);
+
+void mark_object(json& value, const ObjectType& type) {
+  for (auto& [name, one] : value.items()) mark_all(one, type.find(name)->value);
+}
+
+void mark_all(json& value, const api::schema::ValueType& type) {
+  using api::schema::FieldType;
+  switch (type.type) {
+    case FieldType::kString:
+    case FieldType::kRaw:
+    case FieldType::kFields:
+    case FieldType::kBytes:
+    case FieldType::kIntOrString:
+      value = kMark;
+      return;
+    case FieldType::kObject:
+      return mark_object(value, *type.object);
+    case FieldType::kList:
+      for (json& one : value) mark_all(one, *type.element);
+      return;
+    case FieldType::kMap: {
+      json one = *value.begin();
+      mark_all(one, *type.element);
+      value = {{kMark, one}};
+      return;
+    }
+    default:
+      return;
+  }
+}
+
+// Where the mark stays: "spec.devices.name", and "spec.devices.attributes (key)".
+void find_marks(const json& value, const std::string& place, std::set<std::string>& found) {
+  if (value.is_string() && value.get_ref<const std::string&>().find(kMark) != std::string::npos) found.insert(place);
+  if (value.is_array())
+    for (const json& one : value) find_marks(one, place, found);
+  if (!value.is_object()) return;
+  for (const auto& [name, one] : value.items()) {
+    const bool marked = name.find(kMark) != std::string::npos;
+    if (marked) found.insert(place + " (key)");
+    find_marks(one, marked ? place : place + (place.empty() ? "" : ".") + name, found);
+  }
+}
+
+std::string redacted_marks(const std::string& plural, const ObjectType& type, inspect::Redaction redaction) {
+  json object = test::full_object(type);
+  mark_object(object, type);
+  inspect::prune(plural, object);
+  // An annotation that prune() keeps, and a field that no table has.
+  object["metadata"]["annotations"] = {{"resource.k8s.io/marked-word", kMark}, {"dra-controller-manager/other", kMark}};
+  object["spec"]["newField"] = {{kMark, kMark}};
+  inspect::Redactor redactor(redaction);
+  redactor.learn(plural, object);
+  redactor.settle();
+  redactor.apply(plural, object);
+  std::set<std::string> found;
+  find_marks(object, "", found);
+  return join({found.begin(), found.end()}, "\n");
+}
+
+// The last parts of the places where a text of a redacted snapshot stays: what docs/kubectl-dra.md lists (drivers,
+// classes, resources, devices, attributes, capacities, counters, selectors), and nothing else.
+bool is_listed(const std::string& place) {
+  static const std::vector<std::string> kListed{".driver",
+                                                ".deviceClassName",
+                                                ".device",
+                                                ".attributes (key)",
+                                                ".capacity (key)",
+                                                ".counterSet",
+                                                ".counters (key)",
+                                                ".expression",
+                                                ".matchAttribute",
+                                                ".distinctAttribute",
+                                                ".string",
+                                                ".strings",
+                                                ".capacityKey",
+                                                ".resourceName",
+                                                ".extendedResourceName",
+                                                ".requests (key)",
+                                                ".limits (key)",
+                                                ".overhead (key)",
+                                                ".allocatable (key)",
+                                                ".allocatedResources (key)",
+                                                ".consumedCapacity (key)",
+                                                ".nodeAllocatableResourceMappings (key)",
+                                                "spec.devices.name",
+                                                "spec.sharedCounters.name",
+                                                ".allocatedResourcesStatus.name"};
+  return std::any_of(kListed.begin(), kListed.end(), [&](const std::string& one) { return place.ends_with(one); });
+}
+
+}  // namespace
+
+// No name, label, annotation, host, address or message of a user's is in a redacted snapshot, whatever field it is in.
+TEST(Fields, LoseTheWordsOfUsersByRedaction) {
+  std::vector<std::pair<std::string, const ObjectType*>> all;
+  for (const auto& [plural, name] :
+       std::map<std::string, std::string>{{"namespaces", "Namespace"}, {"nodes", "Node"}, {"pods", "Pod"}})
+    all.emplace_back(plural, test::all_schemas().find("core/v1", name));
+  for (const Kind& kind : kinds()) all.emplace_back(kind.plural, &type_of(kind));
+  for (const char* plural : {"podgroups", "podgroups.scheduling.x-k8s.io"})
+    all.emplace_back(plural, apiserver::find_message_type("scheduling.k8s.io/v1alpha2", "PodGroup"));
+  for (const auto& [plural, type] : all) {
+    SCOPED_TRACE(plural);
+    ASSERT_NE(type, nullptr);
+    EXPECT_NE(inspect::redacted_type(plural), nullptr);
+    for (const std::string& place : split(redacted_marks(plural, *type, inspect::Redaction::kNames), '\n')) {
+      const bool of_class = plural == "deviceclasses" && place == "metadata.name";
+      EXPECT_TRUE(place.empty() || is_listed(place) || of_class) << place << " keeps a user's text";
+    }
+    EXPECT_EQ(redacted_marks(plural, *type, inspect::Redaction::kStrict), "");
+  }
+}
+
+// Each kind that a snapshot has can be redacted, or is left out of a redacted one.
+TEST(Fields, EveryKindOfASnapshotHasRules) {
+  for (const inspect::KindToRead& kind : inspect::kinds_to_read())
+    EXPECT_EQ(inspect::redacted_type(kind.plural) == nullptr, kind.of_storage) << kind.plural;
+  for (const inspect::GroupsToRead& groups : inspect::groups_to_read())
+    EXPECT_NE(inspect::redacted_type(groups.name), nullptr) << groups.name;
 }
 
 // The structs in messages such as "spec: Invalid value: {"Devices":...}" have every field, under the name of its JSON.

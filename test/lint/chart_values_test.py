@@ -142,8 +142,8 @@ class Chart(unittest.TestCase):
                 status, text, errors = render(helm, *settings, 'uninstall.releaseGates=false')
                 self.assertEqual(status, 0, errors)
                 found = re.findall(r"^kind: (?:Cluster)?Role\nmetadata:\n  name: dra-controller-manager:(\S+)", text, re.MULTILINE)
-                self.assertEqual(set(found), roles | {"metrics-reader"}, settings)
-                self.assertEqual(len(found), len(roles) + 1)
+                self.assertEqual(set(found), roles | {"metrics-reader", "viewer"}, settings)
+                self.assertEqual(len(found), len(roles) + 2)
                 writes = re.findall(r'verbs: \[.*"(?:patch|delete|create)".*\]', text)
                 if settings == ['scheduling.mode="observe"']:
                     self.assertEqual(len(writes), 2, writes)  # events and the lease

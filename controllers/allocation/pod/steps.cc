@@ -53,6 +53,15 @@ bool use_allocations(const PodContext& context, Outcome& out) {
   return true;
 }
 
+// Nobody lifts our gate in this mode: the pod would wait without a word.
+void say_gate_stays(const PodContext& context, Outcome& out) {
+  if (context.tools.options.mode != Mode::kObserve || !carries_our_gate(context.pod)) return;
+  const std::string note = "the pod waits at the gate " + std::string(kAllocationGate) +
+                           ", which nobody lifts in mode observe; run the manager with --scheduling=gate, or make the "
+                           "pod without the gate";
+  complain(context, {"GateStays", note, "observe"}, out);
+}
+
 }  // namespace
 
 std::span<const PodStep> pod_steps() {
@@ -71,6 +80,8 @@ std::string_view run_steps(const PodContext& context, std::span<const PodStep> s
 }
 
 void reconcile_pod(const PodContext& context, Outcome& out) {
+  say_gate_stays(context, out);
+  if (context.role == Role::kExplain && context.pod.resource_claims.empty()) return;
   watch_missing_claim(context, out);
   run_steps(context, pod_steps(), out);
 }

@@ -156,6 +156,13 @@ constexpr UsedAnnotation kUsedAnnotations[] = {
     {"dra-controller-manager/topology-preferred", 320},  // likewise
     {"dra-controller-manager/leaving", 8192},            // an entry of 58 bytes for each of up to 64 claims
     {"dra-controller-manager/volume-binding", 320},
+    // On the manager's Lease (pkg/protocol/manager_lease.h).
+    {"dra-controller-manager/version", 128},
+    {"dra-controller-manager/mode", 32},
+    {"dra-controller-manager/opt-in", 32},
+    {"dra-controller-manager/scheduler-names", 4096},
+    {"dra-controller-manager/exclusive-drivers", 4096},
+    {"dra-controller-manager/shared-drivers", 4096},
     // On volumes and their claims: kube-scheduler's annotation, and those that it reads.
     {kSelectedNodeAnnotation, 256},
     {"pv.kubernetes.io/bind-completed", 16},

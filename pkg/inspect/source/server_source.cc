@@ -8,6 +8,7 @@
 
 #include "client/rest/discovery.h"
 #include "client/rest/rest_client.h"
+#include "pkg/protocol/manager_lease.h"
 
 namespace dra::inspect {
 namespace {
@@ -45,6 +46,7 @@ class Loader {
 
  private:
   bool finished() const {
+    if (!trouble_ && !managers_read_) return false;
     return trouble_ || (begun_ && std::all_of(lists_.begin(), lists_.end(), [](const auto& l) { return l->done; }));
   }
 
@@ -116,7 +118,23 @@ class Loader {
       lists_.push_back(std::move(list));
     }
     begun_ = true;
+    managers_read_ = !options_.kinds.empty();
+    if (!managers_read_) ask_managers(/*by_name=*/false);
     for (size_t i = 0, all = lists_.size(); i < all; ++i) ask_page(*lists_[i]);
+  }
+
+  // A role may allow the one Lease by its name alone; then the server wants the name in the request.
+  void ask_managers(bool by_name) {
+    static const client::Resource kLeases{"coordination.k8s.io", "v1", "leases", "Lease", true};
+    const std::string name(reconcile::kManagerName);
+    client::Query query{{"limit", std::to_string(kPageSize)},
+                        {"labelSelector", std::string(reconcile::kManagerLabel) + "=" + name}};
+    if (by_name) query.emplace_back("fieldSelector", "metadata.name=" + name);
+    calls_.push_back(client_.list(kLeases, options_.manager_ns, query, [this, by_name](Result<std::string> answer) {
+      if (!answer && answer.error().http_status() == 403 && !by_name) return ask_managers(true);
+      managers_ = std::move(answer);
+      managers_read_ = true;
+    }));
   }
 
   void ask_page(ListInProgress& list) {
@@ -231,7 +249,22 @@ class Loader {
 
   // Enough for a note: the server's message about a refusal is long and the same for each kind.
   static std::string short_reason(const Error& error) {
-    return error.http_status() == 403 ? "you may not list them" : error.message();
+    return error.http_status() == 403 ? std::string(kMayNotList) : error.message();
+  }
+
+  // Whatever the server answers, questions about devices are still answered.
+  Result<void> collect_managers() {
+    if (!managers_) return {};
+    objects_.managers.asked = true;
+    objects_.managers.ns = options_.manager_ns;
+    const auto added =
+        *managers_ ? add_page(objects_, "leases", **managers_) : Result<PageEnd>(fail(managers_->error()));
+    if (!added) {
+      objects_.managers.why_hidden =
+          added.error().http_status() == 403 ? "you may not read it" : added.error().message();
+      return {};
+    }
+    return options_.on_page ? options_.on_page("leases", **managers_) : Result<void>();
   }
 
   Result<Objects> collect() {
@@ -257,6 +290,7 @@ class Loader {
       }
       list->pages.clear();
     }
+    if (auto added = collect_managers(); !added) return fail(added.error());
     if (readable == 0 && !lists_.empty())
       return fail(Code::kPermissionDenied,
                   options_.server + " allows none of the lists that are needed: " + lists_.front()->error->message());
@@ -273,6 +307,8 @@ class Loader {
   std::vector<std::unique_ptr<ListInProgress>> lists_;
   std::vector<Handle> calls_;
   std::optional<Error> trouble_;
+  std::optional<Result<std::string>> managers_;  // the list of their Leases
+  bool managers_read_ = false;
   bool begun_ = false;
 };
 

@@ -27,8 +27,9 @@ inline constexpr int kMaxPages = 20'000;  // of one list
 inline constexpr int kMaxRestarts = 3;
 
 struct ServerOptions {
-  std::string server;  // for messages
-  std::string ns;      // used where lists of the whole cluster are forbidden
+  std::string server;      // for messages
+  std::string ns;          // used where lists of the whole cluster are forbidden
+  std::string manager_ns;  // where the manager's Lease is looked for; empty: everywhere
   Duration time_limit = std::chrono::minutes(2);
   // Only lists of these kinds (plurals), and namespaced ones only in `ns`: for completion. Empty: all, everywhere.
   std::vector<std::string> kinds;

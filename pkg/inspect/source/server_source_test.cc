@@ -18,10 +18,14 @@ class Table : public client::RequestHandler {
     const auto known = answers.find(request.target.substr(0, request.target.find('?')));
     client::Response response;
     response.status = known == answers.end() ? 404 : 200;
+    if (const auto needed = needs.find(request.target.substr(0, request.target.find('?')));
+        needed != needs.end() && request.target.find(needed->second) == std::string::npos)
+      response.status = 403;
     response.body = known == answers.end() ? "404 page not found\n" : known->second;
     exchange->respond(std::move(response));
   }
   std::map<std::string, std::string> answers;
+  std::map<std::string, std::string> needs;  // forbidden without this in the request
 };
 
 Result<Objects> load(Table& table) {
@@ -53,6 +57,33 @@ Table with_groups(const std::string& core, const std::string& plugins) {
         R"({"metadata":{"name":"g","namespace":"ml"},"spec":{"schedulingPolicy":{"gang":{"minCount":3}}}})");
   serve("scheduling.x-k8s.io", plugins, R"({"metadata":{"name":"h","namespace":"ml"},"spec":{"minMember":2}})");
   return table;
+}
+
+// The chart's role for viewers allows the one Lease by its name.
+TEST(ServerSource, TheManagersLeaseIsReadByLabelOrByItsName) {
+  const std::string path = "/apis/coordination.k8s.io/v1/leases";
+  Table table;
+  table.answers["/version"] = R"({"gitVersion":"v1.36.2"})";
+  table.answers["/apis/resource.k8s.io"] = R"({"versions":[{"version":"v1"}]})";
+  table.answers["/api/v1/pods"] = R"({"items":[]})";
+  table.answers[path] =
+      R"({"items":[{"metadata":{"name":"dra-controller-manager","namespace":"dra","annotations":{"dra-controller-manager/mode":"gate"}},)"
+      R"("spec":{"holderIdentity":"a"}}]})";
+  for (const char* needed : {"labelSelector=app.kubernetes.io", "fieldSelector=metadata.name", "no such request"}) {
+    SCOPED_TRACE(needed);
+    table.needs[path] = needed;
+    const auto objects = load(table);
+    ASSERT_TRUE(objects) << objects.error().message();
+    EXPECT_TRUE(objects->managers.asked);
+    const bool allowed = std::string(needed) != "no such request";
+    EXPECT_EQ(objects->managers.why_hidden, allowed ? "" : "you may not read it");
+    ASSERT_EQ(objects->managers.leases.size(), allowed ? 1u : 0u);
+    if (allowed)
+      EXPECT_EQ(objects->managers.leases.at("dra/dra-controller-manager")
+                    ->metadata.annotations.at("dra-controller-manager/mode"),
+                "gate");
+    EXPECT_TRUE(objects->hidden.empty() || objects->hidden.front().what != "leases") << "it decides nothing";
+  }
 }
 
 TEST(ServerSource, PodGroupsAreReadInTheVersionThatHasThem) {

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "pkg/base/timestamp.h"
+#include "pkg/inspect/source/archive.h"
 #include "pkg/inspect/source/files.h"
 #include "pkg/inspect/source/prune.h"
 #include "pkg/inspect/source/redact.h"
@@ -17,29 +18,6 @@ using nlohmann::json;
 
 constexpr std::string_view kFormat = "kubectl-dra snapshot";
 constexpr int kGzip = 15 + 16;  // zlib: the largest window, gzip framing
-
-std::string compress(const std::string& text) {
-  z_stream stream{};
-  if (deflateInit2(&stream, Z_BEST_SPEED, Z_DEFLATED, kGzip, 8, Z_DEFAULT_STRATEGY) != Z_OK) throw std::bad_alloc();
-  std::string out;
-  std::string buffer(size_t{1} << 18, '\0');
-  size_t at = 0;
-  int status = Z_OK;
-  while (status != Z_STREAM_END) {
-    const size_t piece = std::min<size_t>(text.size() - at, size_t{1} << 26);
-    if (stream.avail_in == 0) {
-      stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(text.data() + at));
-      stream.avail_in = static_cast<uInt>(piece);
-      at += piece;
-    }
-    stream.next_out = reinterpret_cast<Bytef*>(buffer.data());
-    stream.avail_out = static_cast<uInt>(buffer.size());
-    status = deflate(&stream, at == text.size() ? Z_FINISH : Z_NO_FLUSH);
-    out.append(buffer, 0, buffer.size() - stream.avail_out);
-  }
-  deflateEnd(&stream);
-  return out;
-}
 
 // Unpacks piece by piece and returns whole lines, so that memory has at most one line besides the packed bytes.
 class Unpacker {
@@ -124,29 +102,34 @@ std::vector<Hidden> hidden_of(const json& header, const char* key) {
   return all;
 }
 
-// "pods outside namespace ml" contains a namespace's name.
-std::vector<Hidden> renamed(std::vector<Hidden> hidden, const Redactor& redactor) {
+// "pods outside namespace ml" contains a namespace's name, and a server's message anything.
+std::vector<Hidden> redacted(std::vector<Hidden> hidden, const Redactor& redactor) {
   constexpr std::string_view kWords = " outside namespace ";
-  for (Hidden& entry : hidden)
-    if (const size_t at = entry.what.find(kWords); at != std::string::npos) {
-      const std::string name = entry.what.substr(at + kWords.size()), other = redactor.renamed(name);
-      entry.what = entry.what.substr(0, at) + (other == name ? " outside one namespace" : std::string(kWords) + other);
-    }
+  for (Hidden& entry : hidden) {
+    if (entry.why != kMayNotList) entry.why = kLeftOut;
+    const size_t at = entry.what.find(kWords);
+    if (at == std::string::npos) continue;
+    const auto other = redactor.renamed(Word::kNamespace, entry.what.substr(at + kWords.size()));
+    entry.what = entry.what.substr(0, at) + (other ? std::string(kWords) + *other : " outside one namespace");
+  }
   return hidden;
 }
 
-std::string header_line(const Objects& objects, bool redacted, const Redactor& redactor) {
+std::string header_line(const Objects& objects, bool is_redacted, const Redactor& redactor) {
   const json header{{"format", kFormat},
                     {"version", kSnapshotVersion},
                     {"taken", format_rfc3339(objects.taken)},
-                    {"server", redacted ? "" : objects.origin},
+                    {"server", is_redacted ? "" : objects.origin},
                     {"serverVersion", objects.server_version},
                     {"draVersions", objects.dra_versions},
                     {"taintRulesServed", objects.taint_rules_served},
-                    {"redacted", redacted},
-                    {"hidden", to_json(redacted ? renamed(objects.hidden, redactor) : objects.hidden)},
-                    {"storageRead", objects.storage_read && !redacted},
-                    {"hiddenStorage", redacted ? json::array() : to_json(objects.hidden_storage)}};
+                    {"redacted", is_redacted},
+                    {"hidden", to_json(is_redacted ? redacted(objects.hidden, redactor) : objects.hidden)},
+                    {"managerHidden", objects.managers.why_hidden.empty() ? ""
+                                      : is_redacted                       ? std::string(kLeftOut)
+                                                                          : objects.managers.why_hidden},
+                    {"storageRead", objects.storage_read && !is_redacted},
+                    {"hiddenStorage", is_redacted ? json::array() : to_json(objects.hidden_storage)}};
   return header.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
@@ -175,6 +158,7 @@ Result<Objects> read_header(std::string_view line, const std::string& name) {
     for (const json& one : *versions)
       if (one.is_string()) objects.dra_versions.push_back(one.get<std::string>());
   objects.hidden = hidden_of(header, "hidden");
+  objects.managers.why_hidden = text_of(header, "managerHidden");
   objects.storage_read = flag("storageRead");
   objects.hidden_storage = hidden_of(header, "hiddenStorage");
   return objects;
@@ -202,14 +186,13 @@ Result<Objects> read_lines(std::string_view bytes, const std::string& name) {
 }  // namespace
 
 struct SnapshotWriter::State {
-  bool redact = false;
+  explicit State(Redaction redaction) : redact(redaction != Redaction::kNone), redactor(redaction) {}
+  bool redact;
   Redactor redactor;
   std::vector<std::pair<std::string, json>> pages;
 };
 
-SnapshotWriter::SnapshotWriter(bool redact) : state_(std::make_unique<State>()) {
-  state_->redact = redact;
-}
+SnapshotWriter::SnapshotWriter(Redaction redaction) : state_(std::make_unique<State>(redaction)) {}
 SnapshotWriter::~SnapshotWriter() = default;
 
 Result<void> SnapshotWriter::add(std::string_view plural, std::string_view page) {
@@ -230,10 +213,15 @@ std::string SnapshotWriter::bytes(const Objects& objects) {
   if (state_->redact) state_->redactor.settle();
   std::string text = header_line(objects, state_->redact || objects.redacted, state_->redactor);
   for (auto& [plural, page] : state_->pages) {
-    if (state_->redact) state_->redactor.apply(page);
+    if (state_->redact)
+      for (json& item : page["items"]) state_->redactor.apply(plural, item);
     text += plural + "\t" + page.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
   }
-  return compress(text);
+  return gzip(text);
+}
+
+const Redactor& SnapshotWriter::redactor() const {
+  return state_->redactor;
 }
 
 Result<void> SnapshotWriter::write(const Objects& objects, const std::string& path) {

@@ -11,9 +11,8 @@
 // spec of pods except what placement reads (so no environment, no arguments), and annotations except this project's and
 // those of resource.k8s.io.
 //
-// Redaction replaces names of namespaces, nodes, pods, claims, templates, pools, slices, their owners and images by
-// numbered ones in the same order, wherever a value is such a name, so that decisions stay the same. Other labels,
-// device names, attributes, classes and selectors stay: decisions read them. Pure except for the files.
+// redact.h says what redaction takes out; decisions stay the same. A redacted snapshot has no storage kinds and no
+// address of the server. Pure except for the files.
 #pragma once
 
 #include <memory>
@@ -21,6 +20,7 @@
 #include <string_view>
 
 #include "pkg/base/error.h"
+#include "pkg/inspect/source/redact.h"
 #include "pkg/inspect/state/objects.h"
 
 namespace dra::inspect {
@@ -32,7 +32,7 @@ inline constexpr size_t kMaxSnapshotLine = size_t{512} << 20;  // for one page
 
 class SnapshotWriter {
  public:
-  explicit SnapshotWriter(bool redact);
+  explicit SnapshotWriter(Redaction redaction = Redaction::kNone);
   ~SnapshotWriter();
   SnapshotWriter(const SnapshotWriter&) = delete;
   SnapshotWriter& operator=(const SnapshotWriter&) = delete;
@@ -43,6 +43,8 @@ class SnapshotWriter {
   std::string bytes(const Objects& objects);
   // Writes the file atomically (a temporary file beside it, then a rename), readable by its owner alone.
   Result<void> write(const Objects& objects, const std::string& path);
+  // What bytes() has replaced; call after it.
+  const Redactor& redactor() const;
 
  private:
   struct State;

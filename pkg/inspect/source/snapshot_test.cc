@@ -38,7 +38,7 @@ const json kVolume =
   "volumeHandle":"h1","volumeAttributes":{"key":"hush"},"nodeStageSecretRef":{"name":"hush","namespace":"hush"}}}})");
 
 std::string snapshot_bytes(bool redact) {
-  SnapshotWriter writer(redact);
+  SnapshotWriter writer(redact ? Redaction::kNames : Redaction::kNone);
   EXPECT_TRUE(writer.add("nodes", list_of({kNode}).dump()));
   EXPECT_TRUE(writer.add("resourceslices", list_of({kSlice}).dump()));
   EXPECT_TRUE(writer.add("resourceclaims", list_of({kClaim}).dump()));
@@ -132,7 +132,7 @@ TEST(Snapshot, RedactedNamesNobody) {
   EXPECT_TRUE(objects->nodes.contains(pod.node_name));
   EXPECT_EQ(pod.node_selector.begin()->second, pod.node_name);
   EXPECT_TRUE(objects->claims.contains(pod.metadata.ns + "/" + *pod.resource_claims[0].resource_claim_name));
-  EXPECT_EQ(pod.resource_claims[0].name, "gpu");
+  EXPECT_EQ(pod.resource_claims[0].name, "entry-000001");
   EXPECT_TRUE(objects->pod_groups.at(reconcile::GroupApi::kCore).contains(pod.metadata.ns + "/" + pod.pod_group_name));
   const api::ResourceSlice& slice = *objects->slices.begin()->second;
   EXPECT_EQ(slice.pool.name, objects->claims.begin()->second->status.allocation->results[0].pool);
@@ -184,12 +184,13 @@ TEST(Snapshot, ForeignFilesAreRefusedInOneSentence) {
 }
 
 TEST(Redactor, KeepsTheOrderOfNames) {
-  Redactor redactor;
+  Redactor redactor(Redaction::kNames);
   for (const char* name : {"zebra", "apple", "mango"}) redactor.learn("nodes", {{"metadata", {{"name", name}}}});
   redactor.settle();
-  EXPECT_LT(redactor.renamed("apple"), redactor.renamed("mango"));
-  EXPECT_LT(redactor.renamed("mango"), redactor.renamed("zebra"));
-  EXPECT_EQ(redactor.renamed("unknown"), "unknown");
+  const auto renamed = [&](const char* name) { return redactor.renamed(Word::kNode, name); };
+  EXPECT_LT(renamed("apple"), renamed("mango"));
+  EXPECT_LT(renamed("mango"), renamed("zebra"));
+  EXPECT_EQ(renamed("unknown"), std::nullopt);
 }
 
 }  // namespace

@@ -94,6 +94,10 @@ Result<PageEnd> add_page(Objects& objects, std::string_view plural, std::string_
   if (plural == "csidrivers") return add_items(objects, objects.csi_drivers, text);
   if (plural == "csistoragecapacities") return add_items(objects, objects.storage_capacities, text);
   if (plural == "volumeattachments") return add_items(objects, objects.attachments, text);
+  if (plural == "leases") {
+    objects.managers.asked = true;
+    return add_items(objects, objects.managers.leases, text);
+  }
   for (const GroupsToRead& groups : groups_to_read())
     if (plural == groups.name) return add_items(objects, objects.pod_groups[groups.api], text);
   return fail(Code::kInvalidArgument, "lists of " + quote(plural) + " are not read");

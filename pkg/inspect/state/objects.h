@@ -44,6 +44,17 @@ struct OwnerTemplate {
   int64_t from_ordinal = 0;  // of a StatefulSet: pods below its partition come from an older template
 };
 
+// Why, where the server answered that it is forbidden.
+inline constexpr std::string_view kMayNotList = "you may not list them";
+
+// Leases of the manager's leader election (pkg/protocol/manager_lease.h). They decide nothing: answers say who leads.
+struct Managers {
+  bool asked = false;      // whether they were read, or looked for
+  std::string ns;          // where; empty: everywhere
+  std::string why_hidden;  // empty: they could be read
+  ByKey<api::Lease> leases;
+};
+
 struct Objects {
   Timestamp taken;                        // when it was read: the "now" of every answer
   std::string origin;                     // "https://10.0.0.1:6443", "snapshot.gz"
@@ -79,6 +90,7 @@ struct Objects {
   ByKey<api::VolumeAttachment> attachments;
   // By kind, namespace and name of the owner. Read only for pods that a question makes anew, and never in snapshots.
   ByKey<OwnerTemplate> owner_templates;
+  Managers managers;
 
   std::unordered_map<std::string, std::shared_ptr<const api::ResourceClaim>, StringHash, std::equal_to<>> claim_by_uid;
 

@@ -6,6 +6,7 @@
 #include "pkg/api/selectors.h"
 #include "pkg/inspect/state/extended.h"
 #include "pkg/inspect/state/unknown.h"
+#include "pkg/inspect/state/unseen.h"
 #include "pkg/inspect/state/volumes.h"
 #include "pkg/placement/decide.h"
 #include "pkg/protocol/pod_claims.h"
@@ -269,8 +270,9 @@ Result<std::vector<Claim>> claims_of(const Objects& objects, const api::Pod& pod
       return fail(Code::kNotFound, "entry " + quote(entry.name) + " of the pod has no claim yet");
     const auto claim = objects.claims.find(pod.metadata.ns + "/" + resolved.name);
     if (claim == objects.claims.end())
-      return fail(Code::kNotFound, "ResourceClaim " + pod.metadata.ns + "/" + resolved.name + " (used by pod claim " +
-                                       quote(entry.name) + ") does not exist");
+      return fail(
+          not_known(objects, "resourceclaims", pod.metadata.ns,
+                    "ResourceClaim " + quote(resolved.name) + " (used by pod claim " + quote(entry.name) + ")"));
     claims.push_back(claim->second);
   }
   return claims;

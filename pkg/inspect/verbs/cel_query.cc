@@ -6,6 +6,7 @@
 
 #include "pkg/cel/cel.h"
 #include "pkg/inspect/state/shapes.h"
+#include "pkg/inspect/state/unseen.h"
 
 namespace dra::inspect {
 namespace {
@@ -215,6 +216,12 @@ Answer cel_answer(const Objects& objects, const std::string& expression, const i
     for (const std::string& line : split(trial.compile_error, '\n')) answer.lines.push_back(line);
     if (!trial.hint.empty()) answer.lines.push_back("hint: " + trial.hint);
     answer.status = Status::kUsage;
+    return answer;
+  }
+  if (trial.devices == 0 && objects.hides("resourceslices")) {
+    answer.lines.push_back("it compiles; which devices it matches is not known: you may not list resourceslices");
+    for (std::string& note : hidden_notes(objects)) answer.notes.push_back(std::move(note));
+    answer.status = Status::kUnknown;
     return answer;
   }
   const Compiled compiled = compile_new(objects, expression, features);

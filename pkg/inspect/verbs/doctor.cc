@@ -10,6 +10,7 @@
 #include "pkg/inspect/verbs/chain.h"
 #include "pkg/inspect/verbs/explain.h"
 #include "pkg/inspect/verbs/half_taints.h"
+#include "pkg/inspect/verbs/manager.h"
 #include "pkg/protocol/device_health.h"
 #include "pkg/protocol/pod_claims.h"
 
@@ -317,6 +318,29 @@ void check_taint_rules(const Objects& objects, Findings& findings) {
                                    : "kubectl dra taint " + half.node + "/" + half.device.device + " " + half.taint);
 }
 
+void check_manager(const Objects& objects, Findings& findings) {
+  const ManagerSight sight = manager_sight(objects);
+  const size_t waiting = sight.waiting.size();
+  const std::string pods = waiting == 0 ? ""
+                                        : ", and " + counted(waiting, "pod") + " " + (waiting == 1 ? "waits" : "wait") +
+                                              " for one, " + sight.waiting[0] + (waiting == 1 ? "" : " first");
+  findings.begin("manager", sight.text);
+  switch (sight.health) {
+    case ManagerHealth::kServes:
+      return;
+    case ManagerHealth::kUnknown:
+      if (!objects.managers.why_hidden.empty()) findings.add(Health::kWarning, sight.text, sight.to_do);
+      return;
+    case ManagerHealth::kIdle:
+    case ManagerHealth::kNobody:
+      // Without it, or with an observer, nothing is wrong unless somebody relies on it.
+      if (waiting > 0 || objects.managers.leases.size() > 1)
+        findings.add(Health::kIll, sight.text + pods, sight.to_do);
+      else if (sight.health == ManagerHealth::kNobody && !objects.managers.leases.empty())
+        findings.add(Health::kWarning, sight.text, sight.to_do);
+  }
+}
+
 // Who made the existing allocations.
 void check_allocators(const Objects& objects, Findings& findings) {
   std::map<std::string, size_t> by;
@@ -372,6 +396,7 @@ std::vector<Diagnosis> diagnose(const State& state) {
   check_stale_nodes(state.objects, findings);
   check_driver_pods(state.objects, findings);
   check_device_plugins(state.objects, findings);
+  check_manager(state.objects, findings);
   check_taint_rules(state.objects, findings);
   check_allocators(state.objects, findings);
   check_double(state, findings);
@@ -399,7 +424,8 @@ Answer doctor_answer(const std::vector<Diagnosis>& found, const Objects& objects
     if (std::find(each_once.begin(), each_once.end(), line) == each_once.end()) each_once.push_back(std::move(line));
   answer.after = std::move(each_once);
   answer.tables.push_back(std::move(table));
-  answer.status = ill ? Status::kNo : objects.hidden.empty() ? Status::kYes : Status::kUnknown;
+  const bool all_seen = objects.hidden.empty() && objects.managers.why_hidden.empty();
+  answer.status = ill ? Status::kNo : all_seen ? Status::kYes : Status::kUnknown;
   return answer;
 }
 

@@ -4,10 +4,12 @@
 
 #include "pkg/inspect/state/extended.h"
 #include "pkg/inspect/state/unknown.h"
+#include "pkg/inspect/state/unseen.h"
 #include "pkg/inspect/state/volumes.h"
 #include "pkg/inspect/verbs/chain.h"
 #include "pkg/inspect/verbs/explain_group.h"
 #include "pkg/inspect/verbs/judge.h"
+#include "pkg/inspect/verbs/manager.h"
 #include "pkg/inspect/verbs/top.h"
 #include "pkg/protocol/group_claims.h"
 #include "pkg/protocol/pod_claims.h"
@@ -77,8 +79,7 @@ void add_note(Answer& answer, const BrokenLink& link) {
 }
 
 void add_hidden(Answer& answer, const Objects& objects) {
-  for (const Hidden& hidden : objects.hidden)
-    answer.notes.push_back("not visible: " + hidden.what + " (" + hidden.why + ")");
+  for (std::string& note : hidden_notes(objects)) answer.notes.push_back(std::move(note));
 }
 
 // Quotes conditions in the pod, written by components that see the whole cluster.
@@ -184,8 +185,7 @@ void explain_waiting(Answer& answer, State& state, const api::Pod& pod, const Ch
   if (answer.status != Status::kYes) return;
   if (objects.hides("nodes") || objects.hides("resourceslices") || objects.hides("deviceclasses")) {
     const bool quoted = quote_conditions(answer, pod);
-    answer.lines.push_back(std::string(quoted ? "More" : "Why") +
-                           " cannot be found out: nodes, slices or classes are not visible.");
+    answer.lines.push_back(std::string(quoted ? "More" : "Why") + " is not known: " + why_undecidable(objects) + ".");
     answer.status = quoted ? Status::kNo : Status::kUnknown;
     return;
   }
@@ -256,6 +256,7 @@ Answer explain_pod(State& state, const api::Pod& pod, const ExplainOptions& opti
     answer.status = quoted ? Status::kNo : Status::kUnknown;
   } else if (waiting && chain.broken.empty())
     explain_waiting(answer, state, pod, chain, options);
+  if (waiting) say_manager(answer, objects, pod);
   answer.tables.push_back(std::move(table));
   add_hidden(answer, objects);
   return answer;
@@ -316,7 +317,7 @@ Result<Answer> explain_workload(State& state, const std::string& kind, const std
     if (pod->metadata.ns == options.ns && belongs(*pod, kind, name) && !pod->terminal())
       (pod->node_name.empty() ? waiting : running).push_back(pod.get());
   if (waiting.empty() && running.empty())
-    return fail(Code::kNotFound, "no pod of " + kind + " " + options.ns + "/" + name + " is there");
+    return fail(not_known(state.objects, "pods", options.ns, "a pod of " + kind + " " + quote(name)));
   const std::string head = kind + " " + options.ns + "/" + name + ": " + counted(running.size(), "pod") +
                            " on nodes, " + std::to_string(waiting.size()) + " waiting.";
   const api::Pod* shown = waiting.empty() ? running.front() : waiting.front();
@@ -330,7 +331,7 @@ Result<Answer> explain_workload(State& state, const std::string& kind, const std
 // The group as one of its waiting pods sees it.
 Result<Answer> explain_pod_group(State& state, const std::string& name, const ExplainOptions& options) {
   const std::vector<const api::Pod*> pods = pods_of_pod_group(state.objects, options.ns, name);
-  if (pods.empty()) return fail(Code::kNotFound, "no pod of podgroup " + options.ns + "/" + name + " is there");
+  if (pods.empty()) return fail(not_known(state.objects, "pods", options.ns, "a pod of podgroup " + quote(name)));
   const auto first_waiting =
       std::find_if(pods.begin(), pods.end(), [](const api::Pod* pod) { return pod->node_name.empty(); });
   const auto waiting = static_cast<size_t>(
@@ -346,15 +347,14 @@ Result<Answer> explain_pod_group(State& state, const std::string& name, const Ex
 }
 
 template <class T>
-Unexpected unknown_object(const std::string& kind, const std::string& ns, const std::string& name,
-                          const ByKey<T>& table, bool hidden) {
+Unexpected unknown_object(const Objects& objects, const char* plural, const std::string& kind, const std::string& ns,
+                          const std::string& name, const ByKey<T>& table) {
   std::vector<std::string> names;
   for (const auto& [key, object] : table)
     if (object->metadata.ns == ns) names.push_back(object->metadata.name);
   const std::string near = nearest(name, names);
-  return fail(hidden ? Code::kPermissionDenied : Code::kNotFound,
-              kind + " " + quote(name) + " is not known in namespace " + ns +
-                  (near.empty() ? "" : "; did you mean " + quote(near) + "?"));
+  return fail(not_known(objects, plural, ns, kind + " " + quote(name),
+                        near.empty() ? "" : "; did you mean " + quote(near) + "?"));
 }
 
 }  // namespace
@@ -372,26 +372,24 @@ Result<Answer> explain(State& state, const std::string& target, const ExplainOpt
   const std::string name = slash == std::string::npos ? target : target.substr(slash + 1);
   const std::string key = options.ns + "/" + name;
   if (!options.node.empty() && !state.objects.nodes.contains(options.node)) {
-    if (state.objects.hides("nodes"))
-      return fail(Code::kPermissionDenied, "node " + quote(options.node) + " is not visible: you may not list nodes");
     std::vector<std::string> names;
     for (const auto& [node, object] : state.objects.nodes) names.push_back(node);
     const std::string near = nearest(options.node, names);
-    return fail(Code::kNotFound, "node " + quote(options.node) + " is not known" +
-                                     (near.empty() ? "" : "; did you mean " + quote(near) + "?"));
+    return fail(not_known(state.objects, "nodes", "", "node " + quote(options.node),
+                          near.empty() ? "" : "; did you mean " + quote(near) + "?"));
   }
   static const std::vector<std::string> kKinds{"pod",         "claim",     "deployment", "replicaset",
                                                "statefulset", "daemonset", "job",        "podgroup"};
   if (kind == "pod" || kind == "pods" || kind == "po") {
     const auto pod = state.objects.pods.find(key);
     if (pod == state.objects.pods.end())
-      return unknown_object("pod", options.ns, name, state.objects.pods, state.objects.hides("pods"));
+      return unknown_object(state.objects, "pods", "pod", options.ns, name, state.objects.pods);
     return explain_pod(state, *pod->second, options);
   }
   if (kind == "claim" || kind == "claims" || kind.starts_with("resourceclaim")) {
     const auto claim = state.objects.claims.find(key);
     if (claim == state.objects.claims.end())
-      return unknown_object("claim", options.ns, name, state.objects.claims, state.objects.hides("resourceclaims"));
+      return unknown_object(state.objects, "resourceclaims", "claim", options.ns, name, state.objects.claims);
     return explain_claim(state, claim->second, options);
   }
   if (kind == "podgroup" || kind == "podgroups") return explain_pod_group(state, name, options);

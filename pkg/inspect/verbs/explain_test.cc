@@ -531,7 +531,7 @@ TEST(Explain, UnknownObjectsAndKindsSuggestWhatIsNear) {
   };
   EXPECT_EQ(why("pod/trian"), "pod \"trian\" is not known in namespace ml; did you mean \"train\"?");
   EXPECT_EQ(why("deploymnet/x"), "kind \"deploymnet\" cannot be explained; did you mean \"deployment\"?");
-  EXPECT_EQ(why("job/x"), "no pod of job ml/x is there");
+  EXPECT_EQ(why("job/x"), "a pod of job \"x\" is not known in namespace ml");
 }
 
 TEST(Explain, HiddenPodsAreSaid) {

@@ -8,6 +8,7 @@
 
 #include "pkg/inspect/state/groups.h"
 #include "pkg/inspect/state/successor.h"
+#include "pkg/inspect/state/unseen.h"
 #include "pkg/inspect/state/volumes.h"
 #include "pkg/protocol/groups.h"
 
@@ -398,8 +399,10 @@ Result<std::vector<FitAnswer>> fits(const Objects& objects, const Manifest& mani
       if (answer->fit == Fit::kAlone) answer->why = "not beside what comes before it in the file: " + answer->why;
     }
     // What is not visible may be what it needs.
-    const bool unseen = objects.hides("nodes") || objects.hides("resourceslices") || objects.hides("deviceclasses");
-    if (unseen && answer->fit != Fit::kNow) answer->fit = Fit::kUnknown;
+    if (std::string unseen = why_undecidable(objects); !unseen.empty() && answer->fit != Fit::kNow) {
+      answer->fit = Fit::kUnknown;
+      answer->why = std::move(unseen);
+    }
     answers.push_back(std::move(*answer));
   }
   return answers;
@@ -456,8 +459,7 @@ Answer to_answer(const std::vector<FitAnswer>& found, const Manifest& manifest, 
                              " is not in the file: its pods are judged one by one");
   }
   for (const std::string& skipped : manifest.skipped) answer.notes.push_back("not checked: " + skipped);
-  for (const Hidden& hidden : objects.hidden)
-    answer.notes.push_back("not visible: " + hidden.what + " (" + hidden.why + "); the answer may be wrong");
+  for (std::string& note : hidden_notes(objects, "; the answer may be wrong")) answer.notes.push_back(std::move(note));
   if (objects.hides_what_decides() && answer.status != Status::kUsage) answer.status = Status::kUnknown;
   return answer;
 }

@@ -6,6 +6,7 @@
 
 #include "pkg/inspect/state/groups.h"
 #include "pkg/inspect/state/successor.h"
+#include "pkg/inspect/state/unseen.h"
 
 namespace dra::inspect {
 namespace {
@@ -118,8 +119,7 @@ Result<Answer> replay(const Objects& objects, const std::string& target, const s
                       const StateOptions& options) {
   const std::string name = target.starts_with("pod/") ? target.substr(4) : target;
   const auto known = objects.pods.find(ns + "/" + name);
-  if (known == objects.pods.end())
-    return fail(Code::kNotFound, "pod " + quote(name) + " is not known in namespace " + ns);
+  if (known == objects.pods.end()) return fail(not_known(objects, "pods", ns, "pod " + quote(name)));
   const PodPtr was = known->second;
   const std::string key = was->metadata.key();
   const auto claims = claims_of(objects, *was);
@@ -139,6 +139,11 @@ Result<Answer> replay(const Objects& objects, const std::string& target, const s
     placed = state.place(before.pods.at(key).get(), asked);
   Answer answer{"DRAReplay"};
   if (placed.outcome != allocator::Outcome::kFeasible) {
+    if (const std::string unseen = why_undecidable(objects); !unseen.empty()) {
+      answer.status = Status::kUnknown;
+      answer.lines.push_back("Pod " + key + ": " + unseen + ".");
+      return answer;
+    }
     const bool waits = was->node_name.empty();
     if (!waits) answer.status = Status::kNo;
     answer.lines.push_back(waits ? "The same: pod " + key + " does not fit: " + placed.why

@@ -120,6 +120,8 @@ Result<TaintPlan> plan_taint(const Objects& objects, const TaintQuestion& questi
   std::vector<Aim> aims = question.all ? std::vector<Aim>{Aim{}} : aims_at(objects, question.target);
   if (question.target.ends_with('/'))
     return fail(Code::kInvalidArgument, quote(question.target) + " names no device; NODE alone is all of its devices");
+  if (aims.empty() && objects.hides("resourceslices"))
+    return fail(not_known(objects, "resourceslices", "", "device " + quote(question.target)));
   if (aims.empty())
     return fail(Code::kNotFound,
                 "no device " + quote(question.target) + " is published; kubectl dra who NODE lists them");

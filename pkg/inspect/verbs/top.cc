@@ -72,9 +72,12 @@ Answer top_classes(State& state) {
                            largest.exact ? Cell(largest.count) : Cell(">=" + std::to_string(largest.count)),
                            some_or_dash(largest.node)}});
   }
-  if (table.rows.empty()) answer.lines.push_back("there are no device classes");
+  const bool hidden = state.objects.hides("deviceclasses");
+  if (table.rows.empty())
+    answer.lines.push_back(hidden ? "device classes are not visible: you may not list deviceclasses"
+                                  : "there are no device classes");
   answer.tables.push_back(std::move(table));
-  if (devices_are_uncertain(state.objects)) answer.status = Status::kUnknown;
+  if (hidden || devices_are_uncertain(state.objects)) answer.status = Status::kUnknown;
   note_hidden(answer, state.objects);
   return answer;
 }

@@ -1,5 +1,7 @@
 #include "pkg/inspect/verbs/top_cells.h"
 
+#include "pkg/inspect/state/unseen.h"
+
 namespace dra::inspect {
 
 Cell some_or_dash(std::string text) {
@@ -17,8 +19,7 @@ bool devices_are_uncertain(const Objects& objects) {
 }
 
 void note_hidden(Answer& answer, const Objects& objects) {
-  for (const Hidden& hidden : objects.hidden)
-    answer.notes.push_back("not visible: " + hidden.what + " (" + hidden.why + "); figures leave them out");
+  for (std::string& note : hidden_notes(objects, "; figures leave them out")) answer.notes.push_back(std::move(note));
 }
 
 }  // namespace dra::inspect

@@ -7,6 +7,7 @@
 #include "pkg/api/selectors.h"
 #include "pkg/base/timestamp.h"
 #include "pkg/inspect/state/silicon.h"
+#include "pkg/inspect/state/unseen.h"
 #include "pkg/inspect/state/volumes.h"
 #include "pkg/inspect/verbs/waiting.h"
 #include "pkg/placement/storage_facts.h"
@@ -63,19 +64,19 @@ class Simulation {
     const std::string key = ns_ + "/" + name;
     if (kind == "pod" || kind == "pods") {
       const auto pod = after.pods.find(key);
-      if (pod == after.pods.end()) return fail(Code::kNotFound, "pod " + quote(key) + " is not known");
+      if (pod == after.pods.end()) return fail(not_known(after, "pods", ns_, "pod " + quote(name)));
       evict(pod->second, true);
       return {};
     }
     if (kind == "claim" || kind.starts_with("resourceclaim")) {
       const auto claim = after.claims.find(key);
-      if (claim == after.claims.end()) return fail(Code::kNotFound, "claim " + quote(key) + " is not known");
+      if (claim == after.claims.end()) return fail(not_known(after, "resourceclaims", ns_, "claim " + quote(name)));
       // It stays, and so do its devices, as long as pods use it.
       if (claim->second->status.reserved_for.empty()) drop_claim(key);
       return {};
     }
     const std::vector<PodPtr> pods = pods_of_workload(kind, name);
-    if (pods.empty()) return fail(Code::kNotFound, "no pod of " + kind + " " + quote(key) + " is there");
+    if (pods.empty()) return fail(not_known(after, "pods", ns_, "a pod of " + kind + " " + quote(name)));
     for (const PodPtr& pod : pods) evict(pod, false);
     return {};
   }
@@ -83,13 +84,11 @@ class Simulation {
   Result<void> change_node(const std::string& name, const std::function<void(api::Node&)>& edit) {
     const auto node = after.nodes.find(name);
     if (node == after.nodes.end()) {
-      if (after.hides("nodes"))
-        return fail(Code::kPermissionDenied, "node " + quote(name) + " is not visible: you may not list nodes");
       std::vector<std::string> names;
       for (const auto& [one, ignored] : after.nodes) names.push_back(one);
       const std::string near = nearest(name, names);
-      return fail(Code::kNotFound, "node " + quote(name) + " is not known" +
-                                       (near.empty() ? "" : "; did you mean " + quote(near) + "?"));
+      return fail(not_known(after, "nodes", "", "node " + quote(name),
+                            near.empty() ? "" : "; did you mean " + quote(near) + "?"));
     }
     auto copy = std::make_shared<api::Node>(*node->second);
     edit(*copy);
@@ -132,6 +131,8 @@ class Simulation {
           names.push_back(std::move(other));
       for (const std::string& one : names) add_rule(rules++, *slice, one, change.taint);
     }
+    if (rules == 0 && after.hides("resourceslices"))
+      return fail(not_known(after, "resourceslices", "", "device " + quote(change.target)));
     if (rules == 0) return fail(Code::kNotFound, "no device " + quote(change.target) + " is published");
     if (change.taint.effect == "NoExecute") evict_from_tainted(change.taint);
     return {};
@@ -483,7 +484,9 @@ Answer whatif_answer(const std::vector<PodFate>& fates, const Objects& objects) 
       "pods",
       {{"POD", "pod"}, {"WHAT", "what"}, {"FROM", "from"}, {"TO", "to"}, {"DEVICES", "devices"}, {"WHY", "why", true}},
       {}};
+  const std::string unseen = why_undecidable(objects);
   for (const PodFate& fate : fates) {
+    const std::string& why = fate.why.empty() || unseen.empty() ? fate.why : unseen;
     const bool bad = fate.fate == Fate::kWaits || fate.fate == Fate::kGone || fate.fate == Fate::kNoLonger;
     const bool good = fate.fate == Fate::kStarts || fate.fate == Fate::kStartsAnyway;
     if (bad) answer.status = Status::kNo;
@@ -493,15 +496,14 @@ Answer whatif_answer(const std::vector<PodFate>& fates, const Objects& objects) 
                            Cell(std::string(fate_name(fate.fate)), bad    ? Tone::kBad
                                                                    : good ? Tone::kGood
                                                                           : Tone::kPlain),
-                           or_dash(fate.before), or_dash(fate.after), or_dash(join(fate.devices, ",")), fate.why}});
-    if (bad && !fate.why.empty()) answer.after.push_back(fate.pod + ": " + fate.why);
+                           or_dash(fate.before), or_dash(fate.after), or_dash(join(fate.devices, ",")), why}});
+    if (bad && !why.empty()) answer.after.push_back(fate.pod + ": " + why);
   }
   if (fates.empty()) answer.lines.push_back("no pod moves, waits or starts");
   answer.tables.push_back(std::move(table));
   if (const std::string why = why_volumes_are_not_judged(objects); !why.empty() && any_with_volumes(fates, objects))
     answer.notes.push_back("volumes are not judged: " + why);
-  for (const Hidden& hidden : objects.hidden)
-    answer.notes.push_back("not visible: " + hidden.what + " (" + hidden.why + "); the answer may be wrong");
+  for (std::string& note : hidden_notes(objects, "; the answer may be wrong")) answer.notes.push_back(std::move(note));
   if (objects.hides_what_decides()) answer.status = Status::kUnknown;
   return answer;
 }

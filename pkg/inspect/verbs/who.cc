@@ -5,6 +5,7 @@
 
 #include "pkg/api/selectors.h"
 #include "pkg/inspect/state/shapes.h"
+#include "pkg/inspect/state/unseen.h"
 #include "pkg/inspect/verbs/top.h"
 #include "pkg/inventory/amount.h"
 
@@ -160,6 +161,8 @@ Result<Answer> who(State& state, const std::string& target) {
     if (!device.parent.empty() && device.share >= 1) parent = device.parent;
     if (wanted.empty() || device.device->name == wanted) add_device_rows(table, state, node, device, partition);
   }
+  if (!wanted.empty() && table.rows.empty() && state.objects.hides("resourceslices"))
+    return fail(not_known(state.objects, "resourceslices", "", "device " + quote(wanted) + " of node " + quote(node)));
   if (!wanted.empty() && table.rows.empty()) {
     const std::string near = nearest(wanted, names);
     return fail(Code::kNotFound, "node " + quote(node) + " has no device " + quote(wanted) +
@@ -171,8 +174,7 @@ Result<Answer> who(State& state, const std::string& target) {
                                   : "no device can be used on node " + node);
   if (unseen || state.objects.hides("resourceclaims")) answer.status = Status::kUnknown;
   answer.tables.push_back(std::move(table));
-  for (const Hidden& hidden : state.objects.hidden)
-    answer.notes.push_back("not visible: " + hidden.what + " (" + hidden.why + ")");
+  for (std::string& note : hidden_notes(state.objects)) answer.notes.push_back(std::move(note));
   return answer;
 }
 

@@ -1,0 +1,58 @@
+#include "pkg/inspect/source/redact_text.h"
+
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "pkg/inspect/source/archive.h"
+
+namespace dra::inspect {
+namespace {
+
+Redactor learned() {
+  Redactor redactor(Redaction::kNames);
+  redactor.learn("pods", {{"metadata", {{"name", "train"}, {"namespace", "ml-team"}}}});
+  redactor.learn("resourceslices", {{"metadata", {{"name", "s"}}}, {"spec", {{"driver", "gpu.nvidia.com"}}}});
+  redactor.settle();
+  return redactor;
+}
+
+TEST(RedactText, NamesAreReplacedAndSentencesStay) {
+  const Redactor redactor = learned();
+  EXPECT_EQ(redact_text(redactor, "pod ml-team/train waits for gpu.nvidia.com. It has waited for 5m11s."),
+            "pod ns-000001/pod-000001 waits for gpu.nvidia.com. It has waited for 5m11s.");
+}
+
+// Pods that are gone are in no snapshot: what looks like a name, or stands alone as a value, goes.
+TEST(RedactText, NamesThatNobodyKnowsAreLeftOut) {
+  const Redactor redactor = learned();
+  EXPECT_EQ(
+      redact_text(redactor, R"(I1127 17:00:00.123456 7 x.cc:12] "Allocated" pod="secret/train" node="gpu-7.corp.com")"),
+      R"(redacted 17:00:00.123456 7 x.cc:12] "Allocated" pod="redacted/pod-000001" node="redacted")");
+  EXPECT_EQ(
+      redact_text(redactor,
+                  R"({"level":"info","msg":"Leading","pod":"secret","server":"https://10.0.0.7:6443","count":3})"),
+      R"({"level":"info","msg":"Leading","pod":"redacted","server":"redacted://redacted:6443","count":3})");
+  EXPECT_EQ(redact_text(redactor, "the webhook hook.corp.com answered"), "the webhook redacted answered");
+}
+
+TEST(RedactText, EndsWhateverTheText) {
+  const Redactor redactor = learned();
+  for (const char* text : {"", "\"", "\\\"", "a=\"", "...", "=\"\"\n\"", "\xff\xfe"})
+    EXPECT_LE(redact_text(redactor, text).size(), 100u);
+}
+
+TEST(Archive, IsATarArchiveOfItsFiles) {
+  const std::string bytes = tar({{"bundle/a.txt", "hello"}, {"bundle/b.txt", std::string(512, 'x')}}, 1'700'000'000);
+  ASSERT_EQ(bytes.size(), 512u * (1 + 1 + 1 + 1 + 2));
+  EXPECT_EQ(bytes.substr(0, 12), "bundle/a.txt");
+  EXPECT_EQ(bytes.substr(257, 5), "ustar");
+  EXPECT_EQ(bytes.substr(124, 11), "00000000005");
+  EXPECT_EQ(bytes.substr(512, 5), "hello");
+  uint64_t sum = 0;
+  for (size_t i = 0; i < 512; ++i) sum += i >= 148 && i < 156 ? ' ' : static_cast<unsigned char>(bytes[i]);
+  EXPECT_EQ(std::stoull(bytes.substr(148, 6), nullptr, 8), sum);
+}
+
+}  // namespace
+}  // namespace dra::inspect
