@@ -102,8 +102,8 @@ api::ResourceSlice make_slice(int number, const Size& size, int64_t generation, 
 }
 
 // Claims on devices of the pool, one device each.
-reconcile::MemoryView claims_on(const Size& size) {
-  reconcile::MemoryView view;
+protocol::MemoryView claims_on(const Size& size) {
+  protocol::MemoryView view;
   for (int i = 0; i < size.claims; ++i) {
     api::ResourceClaim claim;
     claim.metadata.ns = "default";
@@ -147,11 +147,11 @@ Figures measure(const Size& size) {
   figures.resident_mib = resident_mib();
   SeededRandom random(size.seed);
   std::vector<double> update, remove, add, concerned, portion;
-  const reconcile::MemoryView view = claims_on(size);
-  reconcile::SliceChanges changes;
+  const protocol::MemoryView view = claims_on(size);
+  protocol::SliceChanges changes;
   const auto fact = [](const api::Device& device) { return "published " + std::to_string(device.taints.size()); };
   const api::ResourceSlice first = make_slice(0, size, 1, "1");
-  const reconcile::SliceChanges::Visit count = [&](const auto&, const auto&, auto&) { ++figures.concerned_claims; };
+  const protocol::SliceChanges::Visit count = [&](const auto&, const auto&, auto&) { ++figures.concerned_claims; };
   // Visits the claims of a change; returns what all of it took.
   const auto visit_all = [&](const api::ResourceSlice& before, const api::ResourceSlice& after) {
     reconcile::EnqueueRequests out;

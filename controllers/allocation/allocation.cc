@@ -14,6 +14,7 @@
 
 namespace dra::allocation {
 
+using namespace protocol;
 using namespace reconcile;
 
 namespace {
@@ -51,7 +52,8 @@ Outcome AllocationReconciler::reconcile(const Key& key, const View& view, reconc
   return outcome;
 }
 
-Parts parts(Options options, inventory::Inventory& inventory, allocator::Allocator& allocator, NodeChooser& nodes) {
+Parts parts(Options options, inventory::Inventory& inventory, allocator::Allocator& allocator,
+            nodes::NodeChooser& nodes) {
   return {.name = "allocation",
           .reconciler = std::make_unique<AllocationReconciler>(),
           .events = std::make_unique<AllocationEvents>(),

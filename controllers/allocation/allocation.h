@@ -25,6 +25,6 @@ class AllocationReconciler : public reconcile::Reconciler {
 
 // All must outlive the parts.
 reconcile::Parts parts(Options options, inventory::Inventory& inventory, allocator::Allocator& allocator,
-                       NodeChooser& nodes);
+                       nodes::NodeChooser& nodes);
 
 }  // namespace dra::allocation

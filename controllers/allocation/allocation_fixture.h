@@ -25,7 +25,7 @@
 
 namespace dra::allocation {
 
-class FakeNodes : public NodeChooser {
+class FakeNodes : public nodes::NodeChooser {
  public:
   std::vector<std::string> names{"n1", "n2"};
   std::set<std::string> refused;  // full, cordoned, ...
@@ -33,8 +33,8 @@ class FakeNodes : public NodeChooser {
   bool depends_on_capacity = true;
   bool watch_lags = false;
   std::map<std::string, allocator::NodeFacts> facts;  // of all nodes, or of none
-  NodeChoice choose(const api::Pod&, const std::vector<std::string>& only) override {
-    NodeChoice choice;
+  nodes::NodeChoice choose(const api::Pod&, const std::vector<std::string>& only) override {
+    nodes::NodeChoice choice;
     choice.depends_on_pods = depends_on_pods;
     choice.depends_on_capacity = depends_on_capacity;
     choice.watch_lags = watch_lags;
@@ -59,12 +59,12 @@ class FakeNodes : public NodeChooser {
   }
   JobPolicy job;  // of every Job
   JobPolicy job_policy(const std::string&, const std::string&, const std::string&) override { return job; }
-  VolumeNeeds volume_needs;
-  VolumeNeeds volumes(const api::Pod&, const std::string&) override { return volume_needs; }
+  nodes::VolumeNeeds volume_needs;
+  nodes::VolumeNeeds volumes(const api::Pod&, const std::string&) override { return volume_needs; }
 };
 
 // A view whose changes the test tells the reconciler, like the manager's.
-class WatchedView : public reconcile::MemoryView {
+class WatchedView : public protocol::MemoryView {
  public:
   std::shared_ptr<const api::Pod> watched_pod(std::string_view key) const override {
     return std::shared_ptr<const api::Pod>(std::shared_ptr<void>(), pod(key));
@@ -118,7 +118,7 @@ class AllocationTest : public testing::Test {
     claim.status.allocation = on(node, device);
     for (const std::string& pod : pods) claim.status.reserved_for.push_back({"", "pods", pod, pod + "-uid"});
     claim.metadata.managed_fields.push_back(
-        {ours ? std::string(reconcile::kAllocationManager) : "kube-scheduler", "Update", "status"});
+        {ours ? std::string(protocol::kAllocationManager) : "kube-scheduler", "Update", "status"});
     put(claim);
     return claim;
   }
@@ -128,12 +128,12 @@ class AllocationTest : public testing::Test {
   }
   api::ResourceClaim proven(api::ResourceClaim claim, const std::string& pod) {
     claim.metadata.finalizers = {std::string(api::kDeleteProtectionFinalizer)};
-    claim.metadata.annotations[std::string(reconcile::kProofAnnotation)] =
-        reconcile::proof_value(pod + "-uid", *claim.status.allocation);
+    claim.metadata.annotations[std::string(protocol::kProofAnnotation)] =
+        protocol::proof_value(pod + "-uid", *claim.status.allocation);
     std::string users;
     for (const api::ResourceClaimConsumerReference& consumer : claim.status.reserved_for)
       users += (users.empty() ? "" : ",") + consumer.name + "/" + consumer.uid;
-    claim.metadata.annotations[std::string(reconcile::kProvenForAnnotation)] = users;
+    claim.metadata.annotations[std::string(protocol::kProvenForAnnotation)] = users;
     put(claim);
     view.emitted[{pod + "-uid", "Allocated"}] = "with the proof";
     return claim;
@@ -176,7 +176,7 @@ class AllocationTest : public testing::Test {
   inventory::Inventory inventory;
   allocator::Allocator allocator;
   FakeNodes nodes;
-  reconcile::MemoryView view;
+  protocol::MemoryView view;
   Options options;
   bool quiet_claims = false;  // pass() leaves out events about claims
   reconcile::Outcome last;

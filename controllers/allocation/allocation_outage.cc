@@ -5,6 +5,7 @@
 
 namespace dra::allocation {
 
+using namespace protocol;
 using namespace reconcile;
 
 std::vector<Key> AllocationEvents::wait_with(const Key& key, const View& view, reconcile::State& handed) const {

@@ -7,6 +7,7 @@
 
 namespace dra::allocation::allocation_test {
 
+using namespace protocol;
 using namespace reconcile;
 using namespace std::chrono_literals;
 using Json = nlohmann::json;

@@ -7,7 +7,7 @@ namespace dra::allocation {
 
 nlohmann::json AllocationTest::body(size_t i) const {
   reconcile::Write built = write(i);
-  reconcile::build_body(built);
+  protocol::build_body(built);
   return nlohmann::json::parse(built.body);
 }
 

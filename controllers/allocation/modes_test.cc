@@ -5,6 +5,7 @@
 
 namespace dra::allocation::modes_test {
 
+using namespace protocol;
 using namespace reconcile;
 using namespace std::chrono_literals;
 using Json = nlohmann::json;

@@ -4,6 +4,7 @@
 
 namespace dra::allocation {
 
+using namespace protocol;
 using namespace reconcile;
 
 bool is_releasing(Role role, const Options& options) {

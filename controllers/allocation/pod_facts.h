@@ -16,18 +16,18 @@ namespace dra::allocation {
 
 struct PodFacts {
   Role role = Role::kNone;
-  std::vector<reconcile::ExtendedResource> extended;  // that the pod requests and a DeviceClass provides
+  std::vector<protocol::ExtendedResource> extended;  // that the pod requests and a DeviceClass provides
   PodState state;
   // Of `extended`: what the claim for it serves, and device plugins need not. None while there is no such claim.
   // Nothing (not even an empty list): no node is chosen for the pod by its extended resources.
-  std::optional<std::vector<reconcile::ExtendedResource>> claimed;
+  std::optional<std::vector<protocol::ExtendedResource>> claimed;
 };
 
 // Before an uninstall the gate is lifted in any case, with or without claims, devices and a node for the pod, once our
 // allocations are proven or withdrawn.
 bool is_releasing(Role role, const Options& options);
 // Devices of a claim may serve the pod's extended resources: bind mode, now or once its gate is lifted.
-bool is_served_by_claim(const api::Pod& pod, Role role, const std::vector<reconcile::ExtendedResource>& extended,
+bool is_served_by_claim(const api::Pod& pod, Role role, const std::vector<protocol::ExtendedResource>& extended,
                         const Options& options);
 
 PodFacts derive_facts(const reconcile::View& view, const api::Pod& pod, const Options& options);

@@ -13,6 +13,7 @@
 
 namespace dra::allocation {
 
+using namespace protocol;
 using namespace reconcile;
 
 namespace {
@@ -31,7 +32,7 @@ bool is_only_claim(const View& view, const api::Pod& pod, const std::string& ent
 ClaimState state_of(const View& view, const api::Pod& pod, std::shared_ptr<const api::ResourceClaim> claim) {
   ClaimState one;
   one.ours = is_allocated_by_us(*claim);
-  one.unsure = !one.ours && reconcile::needs_proof(*claim);
+  one.unsure = !one.ours && protocol::needs_proof(*claim);
   one.proven = is_proven(*claim);
   one.reserved = is_reserved_for(*claim, pod.metadata.uid);
   one.listed = is_user(*claim, pod.metadata.uid);

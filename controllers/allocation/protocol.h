@@ -62,7 +62,7 @@ struct PodState {
 
 // `extended`: the resources that the pod requests and a DeviceClass provides.
 PodState derive_state(const reconcile::View& view, const api::Pod& pod, const Options& options,
-                      const std::vector<reconcile::ExtendedResource>& extended = {});
+                      const std::vector<protocol::ExtendedResource>& extended = {});
 
 // P5: true when we may withdraw the claim's allocation: it is ours and unmarked, and every pod it is reserved for is
 // known to be gated by us, or unbound and ours to bind.

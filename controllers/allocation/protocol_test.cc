@@ -6,6 +6,7 @@
 
 namespace dra::allocation::protocol_test {
 
+using namespace protocol;
 using namespace reconcile;
 using namespace std::chrono_literals;
 using Json = nlohmann::json;

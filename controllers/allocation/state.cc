@@ -18,7 +18,8 @@ gang::Options gang_options(const allocator::Allocator& allocator) {
 
 }  // namespace
 
-State::State(Options chosen, inventory::Inventory& devices, allocator::Allocator& searches, NodeChooser& of_nodes)
+State::State(Options chosen, inventory::Inventory& devices, allocator::Allocator& searches,
+             nodes::NodeChooser& of_nodes)
     : options(std::move(chosen)),
       inventory(devices),
       allocator(searches),

@@ -26,7 +26,7 @@ class KeptMembers;
 
 struct State : reconcile::State {
   // All must outlive the state.
-  State(Options options, inventory::Inventory& inventory, allocator::Allocator& allocator, NodeChooser& nodes);
+  State(Options options, inventory::Inventory& inventory, allocator::Allocator& allocator, nodes::NodeChooser& nodes);
   ~State() override;
   void events_end() override;
   // Sets Options::own_claims: if this program also makes the claims, pods need not wait for their names.
@@ -39,7 +39,7 @@ struct State : reconcile::State {
   // answers that they would otherwise derive again from the objects.
   inventory::Inventory& inventory;
   allocator::Allocator& allocator;
-  NodeChooser& nodes;
+  nodes::NodeChooser& nodes;
 
   // ---- what it keeps
 

@@ -8,6 +8,7 @@
 
 namespace dra::allocation::state_test {
 
+using namespace protocol;
 using namespace reconcile;
 
 namespace {

@@ -22,7 +22,7 @@ struct Tools {
   const Options& options;
   inventory::Inventory& inventory;
   allocator::Allocator& allocator;
-  NodeChooser& nodes;
+  nodes::NodeChooser& nodes;
   WhyHere& why_here;
   KeptNodes& kept;
   KeptDevices& kept_devices;

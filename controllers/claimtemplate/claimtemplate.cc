@@ -12,6 +12,7 @@
 
 namespace dra::claimtemplate {
 
+using namespace protocol;
 using namespace reconcile;
 
 namespace {

@@ -56,9 +56,9 @@ class ClaimTemplate : public testing::Test {
   }
   // The published entries that an apply carries: "entry=name".
   static std::vector<std::string> published(const reconcile::Write& write);
-  std::string generated(const std::string& entry) const { return reconcile::generated_claim_name("p", entry, "p-uid"); }
+  std::string generated(const std::string& entry) const { return protocol::generated_claim_name("p", entry, "p-uid"); }
 
-  reconcile::MemoryView view;
+  protocol::MemoryView view;
   test::WholeController reconciler{parts(Options{})};
 };
 

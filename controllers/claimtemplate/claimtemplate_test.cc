@@ -7,6 +7,7 @@
 
 namespace dra::claimtemplate::claimtemplate_test {
 
+using namespace protocol;
 using namespace reconcile;
 using Json = nlohmann::json;
 

@@ -3,6 +3,7 @@
 
 namespace dra::claimtemplate::group_claims_test {
 
+using namespace protocol;
 using namespace reconcile;
 
 class GroupClaims : public ClaimTemplate {

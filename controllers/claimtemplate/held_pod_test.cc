@@ -5,6 +5,7 @@
 
 namespace dra::claimtemplate::held_pod_test {
 
+using namespace protocol;
 using namespace reconcile;
 using Json = nlohmann::json;
 

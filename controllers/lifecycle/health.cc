@@ -9,6 +9,7 @@
 
 namespace dra::lifecycle {
 
+using namespace protocol;
 using namespace reconcile;
 
 namespace {

@@ -12,6 +12,7 @@
 namespace dra::lifecycle::health_test {
 namespace {
 
+using namespace protocol;
 using namespace reconcile;
 using namespace std::chrono_literals;
 

@@ -12,6 +12,7 @@
 
 namespace dra::lifecycle {
 
+using namespace protocol;
 using namespace reconcile;
 
 namespace {

@@ -33,7 +33,7 @@ struct State : reconcile::State {
   void events_end() override { slices.events_end(); }
 
   // What was last seen of each pool, to recognise changes. Lost at a restart: every pool counts as changed once.
-  reconcile::SliceChanges slices;
+  protocol::SliceChanges slices;
 };
 
 // Without an inventory, which must outlive both, troubles of devices are not reported.

@@ -15,6 +15,7 @@
 // deletion of claims, and those of its defects that were reproduced on 1.36.
 namespace dra::lifecycle::lifecycle_test {
 
+using namespace protocol;
 using namespace reconcile;
 using namespace std::chrono_literals;
 using Json = nlohmann::json;

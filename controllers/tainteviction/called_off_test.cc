@@ -3,6 +3,7 @@
 
 namespace dra::tainteviction::called_off_test {
 
+using namespace protocol;
 using namespace reconcile;
 using namespace std::chrono_literals;
 

@@ -7,6 +7,7 @@
 
 namespace dra::tainteviction {
 
+using namespace protocol;
 using namespace reconcile;
 
 void Reaches::judge_pod(const View& view, const inventory::Inventory& inventory, const api::DeviceTaintRule& rule,

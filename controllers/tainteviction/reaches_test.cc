@@ -9,6 +9,7 @@
 
 namespace dra::tainteviction::reaches_test {
 
+using namespace protocol;
 using namespace reconcile;
 
 api::DeviceTaintRule rule(const std::string& name, const std::string& effect = "NoExecute") {

@@ -10,6 +10,7 @@
 
 namespace dra::tainteviction {
 
+using namespace protocol;
 using namespace reconcile;
 
 namespace {

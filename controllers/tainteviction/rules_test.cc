@@ -7,6 +7,7 @@
 
 namespace dra::tainteviction::rules_test {
 
+using namespace protocol;
 using namespace reconcile;
 using namespace std::chrono_literals;
 

@@ -34,7 +34,7 @@ struct State : reconcile::State {
   }
 
   // What was last seen of each pool, to recognise changes. Lost at a restart: every pool counts as changed once.
-  reconcile::SliceChanges slices;
+  protocol::SliceChanges slices;
   // How many pods each rule evicts. Lost at a restart: counted again from the claims before the rule evicts.
   Reaches reaches;
 };

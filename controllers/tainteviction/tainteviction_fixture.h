@@ -81,10 +81,10 @@ class Cluster {
     return settle();
   }
 
-  reconcile::MemoryView view;
+  protocol::MemoryView view;
   inventory::Inventory inventory;
   test::WholeController reconciler;
-  reconcile::MemoryView::Table<api::ResourceSlice> slices;
+  protocol::MemoryView::Table<api::ResourceSlice> slices;
   std::set<reconcile::Key> ready;
   std::map<reconcile::Key, WallTime> later;
   std::string did;
@@ -115,7 +115,7 @@ class Cluster {
     for (const auto& [key, delay] : enqueued.delayed) later.emplace(key, view.time + delay);
   }
   template <typename T>
-  void change(reconcile::MemoryView::Table<T>& table, const T& object) {
+  void change(protocol::MemoryView::Table<T>& table, const T& object) {
     const std::string key = object.metadata.key();
     auto known = table.find(key);
     const std::optional<T> before = known == table.end() ? std::nullopt : std::optional<T>(known->second);
@@ -126,7 +126,7 @@ class Cluster {
     deliver<T>(before && !replaced ? &*before : nullptr, &object);
   }
   template <typename T>
-  void take(reconcile::MemoryView::Table<T>& table, const std::string& key) {
+  void take(protocol::MemoryView::Table<T>& table, const std::string& key) {
     const T before = table.at(key);
     table.erase(key);
     deliver<T>(&before, nullptr);

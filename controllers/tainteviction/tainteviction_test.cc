@@ -8,6 +8,7 @@
 
 namespace dra::tainteviction::tainteviction_test {
 
+using namespace protocol;
 using namespace reconcile;
 using namespace std::chrono_literals;
 using Json = nlohmann::json;

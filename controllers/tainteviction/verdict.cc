@@ -9,6 +9,7 @@
 
 namespace dra::tainteviction {
 
+using namespace protocol;
 using namespace reconcile;
 
 namespace {

@@ -109,7 +109,7 @@ void FakeScheduler::listen() {
     }
     return keys;
   });
-  pods_.store().add_index("claim", [](const api::Pod& pod) { return reconcile::claim_keys_of(pod); });
+  pods_.store().add_index("claim", [](const api::Pod& pod) { return protocol::claim_keys_of(pod); });
   pods_.store().on_change([this](const client::Change<api::Pod>& change) { on_pod(change); });
   claims_.store().on_change([this](const client::Change<api::ResourceClaim>& change) { on_claim(change); });
   nodes_.store().on_change([this](const client::Change<api::Node>& change) {
@@ -122,7 +122,7 @@ void FakeScheduler::listen() {
     }
     enqueue_all();
   });
-  tracker_.set_known(manager::Facts::kNamespaces, true, "");  // nothing is tried before synced()
+  tracker_.set_known(nodes::Facts::kNamespaces, true, "");  // nothing is tried before synced()
   namespaces_.store().on_change([this](const client::Change<api::Namespace>& change) {
     change.after ? tracker_.set_namespace(*change.after) : tracker_.remove_namespace(change.before->metadata.name);
     enqueue_all();
@@ -204,12 +204,12 @@ bool FakeScheduler::wants_node(const api::Pod& pod) const {
 
 bool FakeScheduler::claims_of(const api::Pod& pod, std::vector<std::shared_ptr<const api::ResourceClaim>>& out) const {
   for (const api::PodResourceClaim& entry : pod.resource_claims) {
-    const reconcile::ResolvedClaim resolved = reconcile::resolve_claim(pod, entry);
-    if (resolved.state == reconcile::ResolvedClaim::State::kNotNeeded) continue;
-    if (resolved.state != reconcile::ResolvedClaim::State::kNamed) return false;
+    const protocol::ResolvedClaim resolved = protocol::resolve_claim(pod, entry);
+    if (resolved.state == protocol::ResolvedClaim::State::kNotNeeded) continue;
+    if (resolved.state != protocol::ResolvedClaim::State::kNamed) return false;
     auto claim = claims_.store().get(pod.metadata.ns + "/" + resolved.name);
     if (!claim || claim->metadata.deleting()) return false;
-    if (resolved.must_check_owner && !reconcile::is_for_pod(pod, *claim)) return false;
+    if (resolved.must_check_owner && !protocol::is_for_pod(pod, *claim)) return false;
     out.push_back(std::move(claim));
   }
   return true;
@@ -240,7 +240,7 @@ void FakeScheduler::attempt(const std::string& key) {
 
 bool FakeScheduler::waits_for_volumes(const std::shared_ptr<Attempt>& attempt) {
   const std::string key = attempt->key;
-  const allocation::VolumeNeeds needs = tracker_.volumes(*attempt->pod, attempt->node);
+  const nodes::VolumeNeeds needs = tracker_.volumes(*attempt->pod, attempt->node);
   if (needs.done()) {
     binding_.erase(key);
     return false;
@@ -301,7 +301,7 @@ bool FakeScheduler::filter(Attempt& attempt, std::vector<std::shared_ptr<const a
     else
       binding_.erase(binding);
   }
-  allocation::NodeChoice choice = tracker_.choose(*attempt.pod, only);
+  nodes::NodeChoice choice = tracker_.choose(*attempt.pod, only);
   attempt.why_not = choice.nodes.empty() ? choice.why_none : "cannot allocate all claims";
   for (const std::string_view name : choice.nodes) {
     const std::string node(name);
@@ -393,7 +393,7 @@ void FakeScheduler::report_binding(const Attempt& attempt) {
 // What bindClaim writes for one claim: nothing if the pod is already in reservedFor.
 void FakeScheduler::bind_claim_calls(const Attempt& attempt, size_t index, std::vector<ChainedCall>& calls) const {
   const api::ResourceClaim& claim = *attempt.claims[index];
-  if (claim.status.allocation && reconcile::is_reserved_for(claim, attempt.pod->metadata.uid)) return;
+  if (claim.status.allocation && protocol::is_reserved_for(claim, attempt.pod->metadata.uid)) return;
   const Json version{{"uid", claim.metadata.uid}, {"resourceVersion", claim.metadata.resource_version}};
   Json consumers = Json::array();
   for (const auto& consumer : claim.status.reserved_for) consumers.push_back(Json::parse(api::encode(consumer)));
@@ -477,7 +477,7 @@ void FakeScheduler::unreserve(const std::shared_ptr<Attempt>& attempt, const std
   for (size_t i = 0; i < attempt->claims.size(); ++i) {
     inventory_.forget(attempt->claims[i]->metadata.uid);
     const auto now = claims_.store().get(attempt->claims[i]->metadata.key());
-    if (!now || !now->status.allocation || !reconcile::is_reserved_for(*now, attempt->pod->metadata.uid)) continue;
+    if (!now || !now->status.allocation || !protocol::is_reserved_for(*now, attempt->pod->metadata.uid)) continue;
     const Json body{{"metadata", {{"uid", now->metadata.uid}}},
                     {"status", {{"reservedFor", {{{"$patch", "delete"}, {"uid", attempt->pod->metadata.uid}}}}}}};
     calls.push_back({"PATCH", claim_path(*now) + "/status?fieldManager=kube-scheduler", body.dump(),

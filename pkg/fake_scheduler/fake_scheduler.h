@@ -95,7 +95,7 @@ class FakeScheduler : public Scheduler {
                                                     &slices_.objects(), &classes_.objects(), &namespaces_.objects()};
   inventory::Inventory inventory_;
   allocator::Allocator allocator_;
-  manager::NodeTracker tracker_;
+  nodes::NodeTracker tracker_;
   KeyWorker worker_;
   // Pods whose volumes are being bound: the node and the deadline; no node: the provisioner rejected it, and the pod is
   // not tried before `not_before`.

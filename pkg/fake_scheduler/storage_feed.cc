@@ -19,10 +19,10 @@ void StorageFeed::watch(client::Resource resource, Changed on_change) {
   members_.push_back({[informer] { informer->start(); }, [informer] { return informer->synced(); }});
 }
 
-StorageFeed::StorageFeed(Reactor& reactor, client::Transport& transport, Random& random, manager::NodeTracker& tracker,
+StorageFeed::StorageFeed(Reactor& reactor, client::Transport& transport, Random& random, nodes::NodeTracker& tracker,
                          std::function<void(const std::string&)> changed)
     : reactor_(reactor), transport_(transport), random_(random) {
-  tracker.set_known(manager::Facts::kVolumes, true, "");  // nothing is tried before synced()
+  tracker.set_known(nodes::Facts::kVolumes, true, "");  // nothing is tried before synced()
   using client::Change;
   watch<api::PersistentVolumeClaim>({"", "v1", "persistentvolumeclaims", "PersistentVolumeClaim", true},
                                     [&tracker, changed](const Change<api::PersistentVolumeClaim>& c) {

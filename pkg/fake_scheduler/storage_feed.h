@@ -16,7 +16,7 @@ namespace dra::fake_scheduler {
 class StorageFeed {
  public:
   // `changed` gets the affected claim ("namespace/name"), or "" if any may be affected. All must outlive it.
-  StorageFeed(Reactor& reactor, client::Transport& transport, Random& random, manager::NodeTracker& tracker,
+  StorageFeed(Reactor& reactor, client::Transport& transport, Random& random, nodes::NodeTracker& tracker,
               std::function<void(const std::string& claim)> changed);
   void start();
   bool synced() const;

@@ -15,9 +15,11 @@ namespace dra::allocator {
 class Allocator;
 }
 
-namespace dra::manager {
-
+namespace dra::nodes {
 class NodeTracker;
+}
+
+namespace dra::manager {
 
 class CacheKeeper {
  public:
@@ -27,7 +29,8 @@ class CacheKeeper {
   static constexpr Duration kUnused = std::chrono::seconds(10);
 
   // `claims` returns how many claims there are now. All must outlive this.
-  CacheKeeper(Reactor& reactor, allocator::Allocator& allocator, NodeTracker& nodes, std::function<size_t()> claims)
+  CacheKeeper(Reactor& reactor, allocator::Allocator& allocator, nodes::NodeTracker& nodes,
+              std::function<size_t()> claims)
       : reactor_(reactor), allocator_(allocator), nodes_(nodes), claims_(std::move(claims)) {}
 
   void start() { look(); }
@@ -40,7 +43,7 @@ class CacheKeeper {
 
   Reactor& reactor_;
   allocator::Allocator& allocator_;
-  NodeTracker& nodes_;
+  nodes::NodeTracker& nodes_;
   std::function<size_t()> claims_;
   Handle timer_;
   size_t most_ = 0;  // the most claims since the caches were dropped

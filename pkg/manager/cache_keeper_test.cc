@@ -55,7 +55,7 @@ struct World {
   allocator::Allocator allocator{inventory, options(), random};
   std::shared_ptr<const api::ResourceClaim> claim;
   size_t claims = 0;
-  NodeTracker nodes{clock};
+  nodes::NodeTracker nodes{clock};
   CacheKeeper keeper{reactor, allocator, nodes, [this] { return claims; }};
 
  private:

@@ -38,7 +38,7 @@ TEST(Controllers, DescribeThemselvesCompletely) {
   inventory::Inventory inventory;
   allocator::Allocator allocator(inventory, {}, random);
   SystemClock clock;
-  NodeTracker nodes(clock);
+  nodes::NodeTracker nodes(clock);
   std::set<std::string_view> names, flags;
   for (const reconcile::Controller* controller : all_controllers()) {
     SCOPED_TRACE(controller->name);

@@ -200,7 +200,7 @@ TEST(Stuck, ClaimsByState) {
   wanted = true;
   api::ResourceClaim allocated = claim;
   allocated.status.allocation.emplace();
-  allocated.metadata.managed_fields.push_back({std::string(reconcile::kAllocationManager), "Update", "status"});
+  allocated.metadata.managed_fields.push_back({std::string(protocol::kAllocationManager), "Update", "status"});
   stuck.changed(&labelled, &allocated, now + 300s);
   EXPECT_EQ(stuck.count(now + 599s, needed), (Counts{0, 0, 0}));
   EXPECT_EQ(stuck.count(now + 600s, needed), (Counts{0, 1, 0}));
@@ -222,20 +222,20 @@ TEST(Stuck, ClaimsByState) {
 
 TEST(Pinned, PodsThatWereLetGoAndAreNotBound) {
   const WallTime now{std::chrono::seconds(1'700'000'000)};
-  reconcile::MemoryView view;
+  protocol::MemoryView view;
   PinnedPods pinned;
   const auto put = [&](const std::string& name, WallTime allocated, bool proven) {
     api::ResourceClaim claim = make_claim(now - 1h);
     claim.metadata.name = name;
     claim.metadata.uid = name + "-claim";
-    claim.metadata.managed_fields.push_back({std::string(reconcile::kAllocationManager), "Update", "status"});
+    claim.metadata.managed_fields.push_back({std::string(protocol::kAllocationManager), "Update", "status"});
     claim.status.allocation.emplace();
     claim.status.allocation->allocation_timestamp = format_rfc3339(allocated);
     claim.status.reserved_for.push_back({"", "pods", name, name + "-uid"});
     if (proven) {
       claim.metadata.finalizers.emplace_back(api::kDeleteProtectionFinalizer);
-      claim.metadata.annotations[std::string(reconcile::kProofAnnotation)] =
-          reconcile::proof_value(name + "-uid", *claim.status.allocation);
+      claim.metadata.annotations[std::string(protocol::kProofAnnotation)] =
+          protocol::proof_value(name + "-uid", *claim.status.allocation);
     }
     view.put(claim);
     api::Pod pod;
@@ -282,7 +282,7 @@ TEST(Instruments, CreationsBearTheNamesOf136And137) {
 
 TEST(Pending, PodsByClassAndCauseUntilTheyWaitNoLonger) {
   using Counts = PendingPods::Counts;
-  reconcile::MemoryView view;
+  protocol::MemoryView view;
   PendingPods pending;
   const auto put = [&](const std::string& name, const std::string& uid, bool gated, const std::string& node = "") {
     api::Pod pod;
@@ -312,7 +312,7 @@ TEST(Pending, PodsByClassAndCauseUntilTheyWaitNoLonger) {
 }
 
 TEST(Pending, ClassesAreBounded) {
-  reconcile::MemoryView view;
+  protocol::MemoryView view;
   PendingPods pending;
   for (size_t i = 0; i < 3 * PendingPods::kMaxClasses; ++i) {
     api::Pod pod;
@@ -329,7 +329,7 @@ TEST(Pending, ClassesAreBounded) {
 TEST(Pending, SeriesGoWithTheirPods) {
   metrics::Registry registry;
   Instruments instruments(registry);
-  reconcile::MemoryView view;
+  protocol::MemoryView view;
   api::Pod pod;
   pod.metadata.ns = "d";
   pod.metadata.name = pod.metadata.uid = "p";

@@ -91,7 +91,7 @@ struct Manager::Impl {
     runner.observe_writes(options.on_write);
     runner.observe_reconciles(options.on_reconcile);
     runner.observe_outages([this](const OutageReport& report) { operator_events.record(report); });
-    nodes.on_needed([this](Facts facts) {
+    nodes.on_needed([this](nodes::Facts facts) {
       if (demand) demand->need(facts);
     });
     registry.before_collect_in_steps(
@@ -160,7 +160,7 @@ struct Manager::Impl {
         reactor, transport, random, w.traits, preflight, nodes,
         DemandWatches::Hooks{[this] { resync_if_leading(); },
                              [this](std::string_view claim) { runner.changed(reconcile::VolumesChanged{claim}); },
-                             [this](Facts) {
+                             [this](nodes::Facts) {
                                for (const auto& pod : stores.pods->list()) assumptions.recall(*pod);
                              }});
     groups = std::make_unique<GroupWatches>(
@@ -443,7 +443,7 @@ struct Manager::Impl {
   StuckClaims stuck;
   PinnedPods pinned;
   Exclusivity exclusivity;
-  NodeTracker nodes;
+  nodes::NodeTracker nodes;
   Stores stores;
   Memory memory;
   ClusterAssumptions assumptions;

@@ -5,7 +5,7 @@
 
 #include "pkg/placement/decide.h"
 
-namespace dra::manager {
+namespace dra::nodes {
 
 using placement::Cluster;
 using placement::Decision;
@@ -100,7 +100,7 @@ bool ChoiceCache::build(const Cluster& cluster, const PodNeeds& needs, placement
     entry.place[decision.candidates[i]] = i;
     entry.refused_for_capacity += placement::depends_on_capacity(decision.verdicts[i].plugin);
   }
-  allocation::NodeChoice& choice = entry.choice;
+  NodeChoice& choice = entry.choice;
   choice.nodes.reserve(decision.nodes.size());
   choice.facts.reserve(decision.nodes.size());
   for (const RankedNode& node : decision.nodes) {
@@ -138,7 +138,7 @@ bool ChoiceCache::update(const Cluster& cluster, const PodNeeds& needs, placemen
 void ChoiceCache::judge(const Cluster& cluster, placement::NodeNumbers* numbers, Entry& entry, NodeIndex node,
                         const NodeRefusal& verdict, const RankedNode* ranked) {
   Decision& decision = *entry.own;
-  allocation::NodeChoice& choice = entry.choice;
+  NodeChoice& choice = entry.choice;
   const uint32_t place = entry.place[node];
   // The order of decide(): highest score first, then by place.
   const auto find = [&](int64_t score) {
@@ -183,4 +183,4 @@ void ChoiceCache::judge(const Cluster& cluster, placement::NodeNumbers* numbers,
   choice.facts[to] = facts_of(cluster, *ranked);
 }
 
-}  // namespace dra::manager
+}  // namespace dra::nodes

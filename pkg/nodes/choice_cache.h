@@ -22,7 +22,7 @@
 #include "pkg/placement/decision.h"
 #include "pkg/placement/node_numbers.h"
 
-namespace dra::manager {
+namespace dra::nodes {
 
 class ChoiceCache {
  public:
@@ -30,7 +30,7 @@ class ChoiceCache {
 
   struct Kept {
     std::shared_ptr<const placement::Decision> decision;  // never changes once it is handed out
-    allocation::NodeChoice choice;                        // without the nodes that one pod avoids or prefers
+    NodeChoice choice;                                    // without the nodes that one pod avoids or prefers
   };
 
   // `shape`: equal for pods with equal needs (allocation::node_shape); not empty. `numbers` may be null, and is the
@@ -65,4 +65,4 @@ class ChoiceCache {
   uint64_t uses_ = 0;
 };
 
-}  // namespace dra::manager
+}  // namespace dra::nodes

@@ -5,13 +5,13 @@
 #include "pkg/nodes/choice_cache.h"
 #include "pkg/nodes/node_tracker_fixture.h"
 
-namespace dra::manager::node_tracker_test {
+namespace dra::nodes::node_tracker_test {
 
 using namespace std::chrono_literals;
 
 namespace {
 
-std::string text_of(const allocation::NodeChoice& choice) {
+std::string text_of(const NodeChoice& choice) {
   std::string text;
   for (size_t i = 0; i < choice.nodes.size(); ++i)
     text += std::string(choice.nodes[i]) + "/" + std::to_string(choice.facts.at(i).free_cpu_milli) + "/" +
@@ -131,7 +131,7 @@ TEST_F(KeptChoices, AreWhatAWholeDecisionWouldSay) {
     // All seven shapes take turns, more than are kept; mostly few of them.
     const int shape = static_cast<int>(random.below(10) == 0 ? random.below(7) : random.below(3));
     const api::Pod wanted = shaped(shape, "new");
-    const allocation::NodeChoice kept = tracker.choose(wanted, {});
+    const NodeChoice kept = tracker.choose(wanted, {});
     const std::string text = text_of(kept);
     some += kept.nodes.empty() ? 0 : 1;
     ASSERT_EQ(text, text_of(tracker.choose(wanted, tracker.all_nodes()))) << "round " << round << ", shape " << shape;
@@ -207,4 +207,4 @@ TEST_F(KeptChoices, ChangesThatWereForgottenAreNotMissed) {
 }
 
 }  // namespace
-}  // namespace dra::manager::node_tracker_test
+}  // namespace dra::nodes::node_tracker_test

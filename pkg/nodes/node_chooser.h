@@ -16,7 +16,7 @@
 #include "pkg/gang/gang.h"
 #include "pkg/verdict/nodes.h"
 
-namespace dra::allocation {
+namespace dra::nodes {
 
 struct NodeChoice {
   std::vector<std::string_view> nodes;  // best first; valid until the chooser learns something new
@@ -138,4 +138,4 @@ class NodeChooser {
   virtual uint64_t volumes_version() const { return 0; }
 };
 
-}  // namespace dra::allocation
+}  // namespace dra::nodes

@@ -9,7 +9,7 @@
 #include "pkg/placement/decide.h"
 #include "pkg/protocol/pod_claims.h"
 
-namespace dra::manager {
+namespace dra::nodes {
 
 namespace {
 
@@ -48,7 +48,7 @@ bool NodeTracker::changed_since(std::string_view node, uint64_t version) const {
 
 // A pod that came meanwhile can keep others from every node by terms that match them; one that left keeps nobody.
 bool NodeTracker::still_takes(const api::Pod& pod, const std::string& node, uint64_t version) const {
-  if (changed_since(node, version) || allocation::reads_beyond_node(pod)) return false;
+  if (changed_since(node, version) || reads_beyond_node(pod)) return false;
   if (nominated_.size() > kMaxSetAside || !avoided_by(pod).empty() || !cluster_.find_node(node)) return false;
   const api::ObjectMeta& metadata = pod.metadata;
   const placement::AffinityTerms::Audience& audience =
@@ -62,7 +62,7 @@ void NodeTracker::set_pod(const api::Pod& pod) {
   if (const placement::PlacedPod* counted = cluster_.pod(uid)) changes(cluster_.rest(counted->node).name);
   if (!pod.node_name.empty())
     changes(pod.node_name);
-  else if (reconcile::is_nominated_by_others(pod))
+  else if (protocol::is_nominated_by_others(pod))
     changes(pod.nominated_node_name);
   if (!pod.node_name.empty()) {
     nominated_.erase(uid);
@@ -74,7 +74,7 @@ void NodeTracker::set_pod(const api::Pod& pod) {
   // An assumption about the pod stays, with the pod as it is now.
   if (counted && counted->assumed && !was_nominated)
     return cluster_.set_pod(pod, std::string(cluster_.rest(counted->node).name), true);
-  if (reconcile::is_nominated_by_others(pod) && !pod.metadata.deleting()) {
+  if (protocol::is_nominated_by_others(pod) && !pod.metadata.deleting()) {
     nominated_[uid] = pod.priority;
     return cluster_.set_pod(pod, pod.nominated_node_name, true);
   }
@@ -239,7 +239,7 @@ placement::Decision NodeTracker::decide(const placement::PodNeeds& needs,
   return placement::decide(cluster_, needs, options);
 }
 
-allocation::NodeChoice NodeTracker::choose(const api::Pod& pod, const std::vector<std::string>& only) {
+NodeChoice NodeTracker::choose(const api::Pod& pod, const std::vector<std::string>& only) {
   last_ = {};
   const Result<placement::PodNeeds> needs = placement::PodNeeds::of(pod);
   if (!needs) return {{}, needs.error().message(), false, {}};
@@ -259,7 +259,7 @@ allocation::NodeChoice NodeTracker::choose(const api::Pod& pod, const std::vecto
     options.only = &nodes;
   }
   last_ = {pod.metadata.uid, options.only != nullptr, nullptr};
-  allocation::NodeChoice choice = options.only ? choice_of(*needs, options) : choose_among_all(*needs);
+  NodeChoice choice = options.only ? choice_of(*needs, options) : choose_among_all(*needs);
   if (choice.nodes.empty()) choice.why_none = last_.decision->summary() + absent_class(pod);
   choice.watch_lags = choice.nodes.empty() && waits_for_volumes(pod);
   drop_avoided(pod, choice);
@@ -270,11 +270,10 @@ allocation::NodeChoice NodeTracker::choose(const api::Pod& pod, const std::vecto
   return choice;
 }
 
-allocation::NodeChoice NodeTracker::choice_of(const placement::PodNeeds& needs,
-                                              const placement::DecisionOptions& options) {
+NodeChoice NodeTracker::choice_of(const placement::PodNeeds& needs, const placement::DecisionOptions& options) {
   last_.decision = std::make_shared<const placement::Decision>(decide(needs, options));
   const placement::Decision& decision = *last_.decision;
-  allocation::NodeChoice choice;
+  NodeChoice choice;
   choice.nodes.reserve(decision.nodes.size());
   choice.facts.reserve(decision.nodes.size());
   choice.cpu_milli = needs.charge().cpu;
@@ -300,8 +299,8 @@ bool NodeTracker::may_share_choice(const api::Pod& pod) const {
   });
 }
 
-allocation::NodeChoice NodeTracker::choose_among_all(const placement::PodNeeds& needs) {
-  std::string shape = may_share_choice(needs.pod()) ? allocation::node_shape(needs.pod()) : "";
+NodeChoice NodeTracker::choose_among_all(const placement::PodNeeds& needs) {
+  std::string shape = may_share_choice(needs.pod()) ? node_shape(needs.pod()) : "";
   if (shape.empty()) return choice_of(needs, {});
   if (numbers_) numbers_->follow(cluster_);
   const ChoiceCache::Kept* kept = choices_.of(cluster_, needs, std::move(shape), numbers_ ? &*numbers_ : nullptr);
@@ -332,7 +331,7 @@ bool NodeTracker::has_volumes_to_bind(const api::Pod& pod) const {
   });
 }
 
-void NodeTracker::prefer(std::string_view node, allocation::NodeChoice& choice) const {
+void NodeTracker::prefer(std::string_view node, NodeChoice& choice) const {
   const auto found = std::find(choice.nodes.begin(), choice.nodes.end(), node);
   if (found == choice.nodes.end()) return;
   const auto at = found - choice.nodes.begin();
@@ -357,7 +356,7 @@ std::vector<const NodeTracker::Avoided*> NodeTracker::avoided_by(const api::Pod&
   return found;
 }
 
-void NodeTracker::drop_avoided(const api::Pod& pod, allocation::NodeChoice& choice) const {
+void NodeTracker::drop_avoided(const api::Pod& pod, NodeChoice& choice) const {
   const MonoTime now = clock_.mono_now();
   std::string why;
   for (const Avoided* avoided : avoided_by(pod)) {
@@ -397,8 +396,8 @@ placement::VolumePlan NodeTracker::plan(const api::Pod& pod, const std::string& 
   return placement::plan_on(*index, decide(*needs, options));
 }
 
-allocation::VolumeNeeds NodeTracker::volumes(const api::Pod& pod, const std::string& node) {
-  allocation::VolumeNeeds needs;
+VolumeNeeds NodeTracker::volumes(const api::Pod& pod, const std::string& node) {
+  VolumeNeeds needs;
   if (pod.volumes.empty()) return needs;
   const placement::VolumePlan planned = plan(pod, node);
   const auto key = [&](const std::string& name) { return pod.metadata.ns + "/" + name; };
@@ -413,7 +412,7 @@ allocation::VolumeNeeds NodeTracker::volumes(const api::Pod& pod, const std::str
 }
 
 bool NodeTracker::waits_for_volumes(const api::Pod& pod) const {
-  const std::vector<std::string> keys = reconcile::volume_claim_keys_of(pod);
+  const std::vector<std::string> keys = protocol::volume_claim_keys_of(pod);
   return std::any_of(keys.begin(), keys.end(),
                      [this](const std::string& key) { return volumes_.waits_for_volume(key); });
 }
@@ -428,8 +427,7 @@ std::optional<std::string> NodeTracker::namespace_label(const std::string& ns, c
   return found == labels.end() ? "" : found->second;
 }
 
-allocation::NodeChooser::JobPolicy NodeTracker::job_policy(const std::string& ns, const std::string& name,
-                                                           const std::string& uid) {
+NodeChooser::JobPolicy NodeTracker::job_policy(const std::string& ns, const std::string& name, const std::string& uid) {
   const Known& known = known_[static_cast<size_t>(Facts::kJobs)];
   if (!known.known) {
     if (needed_) needed_(Facts::kJobs);
@@ -446,7 +444,7 @@ allocation::NodeChooser::JobPolicy NodeTracker::job_policy(const std::string& ns
 std::string NodeTracker::shape(const api::Pod& pod) const {
   // A pod beyond a bound is refused by itself, and its text would take long.
   if (!api::check_bounds(pod)) return "";
-  return avoided_by(pod).empty() ? allocation::node_shape(pod) : "";
+  return avoided_by(pod).empty() ? node_shape(pod) : "";
 }
 
 std::string_view NodeTracker::counts_on(const api::Pod& pod) const {
@@ -455,7 +453,7 @@ std::string_view NodeTracker::counts_on(const api::Pod& pod) const {
 }
 
 bool NodeTracker::have_same_shape(const api::Pod& a, const api::Pod& b) const {
-  return allocation::has_same_node_shape(a, b) && api::check_bounds(b) && avoided_by(b).empty();
+  return has_same_node_shape(a, b) && api::check_bounds(b) && avoided_by(b).empty();
 }
 
-}  // namespace dra::manager
+}  // namespace dra::nodes

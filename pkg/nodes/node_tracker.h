@@ -23,7 +23,7 @@
 #include "pkg/placement/decision.h"
 #include "pkg/placement/node_numbers.h"
 
-namespace dra::manager {
+namespace dra::nodes {
 
 // Objects that are watched only once the first pod needs them.
 enum class Facts : uint8_t {
@@ -34,7 +34,7 @@ enum class Facts : uint8_t {
 };
 inline constexpr size_t kFactsKinds = 4;
 
-class NodeTracker : public allocation::NodeChooser {
+class NodeTracker : public NodeChooser {
  public:
   // The clock must outlive it.
   explicit NodeTracker(const Clock& clock) : clock_(clock), volumes_(cluster_.storage, clock) {}
@@ -82,11 +82,11 @@ class NodeTracker : public allocation::NodeChooser {
   // Called when a pod needs facts that are unknown; possibly often, and in the middle of a decision.
   void on_needed(std::function<void(Facts)> callback) { needed_ = std::move(callback); }
 
-  allocation::NodeChoice choose(const api::Pod& pod, const std::vector<std::string>& only) override;
+  NodeChoice choose(const api::Pod& pod, const std::vector<std::string>& only) override;
   verdict::NodeFindings findings(const api::Pod& pod) override;
   bool matches(const api::NodeSelector& selector, const std::string& node) override;
   std::vector<std::string> all_nodes() override;
-  allocation::VolumeNeeds volumes(const api::Pod& pod, const std::string& node) override;
+  VolumeNeeds volumes(const api::Pod& pod, const std::string& node) override;
   std::optional<std::string> namespace_label(const std::string& ns, const std::string& key) override;
   JobPolicy job_policy(const std::string& ns, const std::string& name, const std::string& uid) override;
   std::string shape(const api::Pod& pod) const override;
@@ -124,8 +124,8 @@ class NodeTracker : public allocation::NodeChooser {
   bool waits_for_scores(const api::Pod& pod);
   placement::Decision decide(const placement::PodNeeds& needs, const placement::DecisionOptions& options) const;
   // Chooses among all nodes, without the nodes that this one pod avoids or prefers.
-  allocation::NodeChoice choose_among_all(const placement::PodNeeds& needs);
-  allocation::NodeChoice choice_of(const placement::PodNeeds& needs, const placement::DecisionOptions& options);
+  NodeChoice choose_among_all(const placement::PodNeeds& needs);
+  NodeChoice choice_of(const placement::PodNeeds& needs, const placement::DecisionOptions& options);
   // The cached choice for pods of this shape applies: this pod does not count on a node yet, and no nominated pod is
   // set aside for it.
   bool may_share_choice(const api::Pod& pod) const;
@@ -134,14 +134,14 @@ class NodeTracker : public allocation::NodeChooser {
   // One of its claims has no volume yet, and its class leaves the binding to whoever places the pod.
   bool has_volumes_to_bind(const api::Pod& pod) const;
   std::vector<const Avoided*> avoided_by(const api::Pod& pod) const;
-  void drop_avoided(const api::Pod& pod, allocation::NodeChoice& choice) const;
+  void drop_avoided(const api::Pod& pod, NodeChoice& choice) const;
   // " persistentvolumeclaim ... names StorageClass ..., which does not exist."; empty: all exist.
   std::string absent_class(const api::Pod& pod) const;
   void changes(std::string_view node);
   void changes_everywhere() { changed_everywhere_ = ++version_; }
   // Whether something changed on the node since that version; what affects pods elsewhere, as terms do, aside.
   bool changed_since(std::string_view node, uint64_t version) const;
-  void prefer(std::string_view node, allocation::NodeChoice& choice) const;
+  void prefer(std::string_view node, NodeChoice& choice) const;
 
   const Clock& clock_;
   mutable placement::Cluster cluster_;
@@ -173,4 +173,4 @@ class NodeTracker : public allocation::NodeChooser {
   std::unordered_map<std::string, std::string, StringHash, std::equal_to<>> supposed_;
 };
 
-}  // namespace dra::manager
+}  // namespace dra::nodes

@@ -5,7 +5,7 @@
 
 #include "pkg/nodes/node_tracker.h"
 
-namespace dra::manager::node_tracker_test {
+namespace dra::nodes::node_tracker_test {
 
 class NodeTrackerTest : public testing::Test {
  protected:
@@ -76,4 +76,4 @@ class NodeTrackerTest : public testing::Test {
   NodeTracker tracker;
 };
 
-}  // namespace dra::manager::node_tracker_test
+}  // namespace dra::nodes::node_tracker_test

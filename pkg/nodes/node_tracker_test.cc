@@ -10,7 +10,7 @@
 #include "pkg/nodes/choice_cache.h"
 #include "pkg/nodes/node_tracker_fixture.h"
 
-namespace dra::manager::node_tracker_test {
+namespace dra::nodes::node_tracker_test {
 
 using namespace std::chrono_literals;
 
@@ -22,7 +22,7 @@ TEST_F(NodeTrackerTest, AVolumeThatIsPromisedToOneIsNotPromisedToAnother) {
   tracker.assume(pod("p", "a"), "n1");
   EXPECT_EQ(tracker.choose(pod("q", "b"), {}).why_none,
             "0/2 nodes are available: 2 node(s) didn't find available persistent volumes to bind.");
-  const allocation::VolumeNeeds needs = tracker.volumes(pod("p", "a"), "n1");
+  const VolumeNeeds needs = tracker.volumes(pod("p", "a"), "n1");
   ASSERT_EQ(needs.bind.size(), 1u);
   EXPECT_EQ(needs.bind[0].volume->metadata.name, "pv");
   EXPECT_FALSE(needs.bind[0].volume->claim_ref) << "as the server has it, not as it is assumed";
@@ -145,7 +145,7 @@ TEST_F(NodeTrackerTest, AnAvoidedNodeComesBack) {
   EXPECT_EQ(chosen(owned), "n2");
   EXPECT_EQ(tracker.shape(owned), "") << "it is like no other for that time";
   tracker.avoid("job-uid", {"n2"}, 600s, "refused there");
-  const allocation::NodeChoice none = tracker.choose(owned, {});
+  const NodeChoice none = tracker.choose(owned, {});
   EXPECT_TRUE(none.nodes.empty());
   EXPECT_EQ(none.ask_again, Duration(60s));
   EXPECT_NE(none.why_none.find("is avoided for a while"), std::string::npos);
@@ -160,14 +160,14 @@ TEST_F(NodeTrackerTest, FactsFollowTheirNodes) {
   add_node("n3");
   tracker.assume(pod("on-n1", "", "500m"), "n1");
   api::Pod owned = pod("p");
-  const allocation::NodeChoice all = tracker.choose(owned, {});
+  const NodeChoice all = tracker.choose(owned, {});
   EXPECT_EQ(all.cpu_milli, 1000);
   ASSERT_EQ(all.facts.size(), 3u);
   for (size_t i = 0; i < 3; ++i) EXPECT_EQ(all.facts[i].free_cpu_milli, all.nodes[i] == "n1" ? 1500 : 2000);
   tracker.avoid("p", {std::string(all.nodes[1])}, 1min, "it failed");
   const std::string last(all.nodes[2]), gone(all.nodes[1]);
   owned.nominated_node_name = last;
-  const allocation::NodeChoice some = tracker.choose(owned, {});
+  const NodeChoice some = tracker.choose(owned, {});
   ASSERT_EQ(some.facts.size(), 2u);
   EXPECT_EQ(some.nodes[0], last);
   EXPECT_NE(some.nodes[1], gone);
@@ -179,7 +179,7 @@ TEST_F(NodeTrackerTest, FactsFollowTheirNodes) {
 TEST_F(NodeTrackerTest, NumbersFollowTheirNodes) {
   inventory::Inventory inventory;
   for (const char* name : {"n9", "n2", "n1", "n3", "n4"}) inventory.apply_node(name, {});
-  const auto check = [&](const allocation::NodeChoice& choice) {
+  const auto check = [&](const NodeChoice& choice) {
     ASSERT_EQ(choice.numbers.size(), choice.nodes.size());
     for (size_t i = 0; i < choice.nodes.size(); ++i)
       EXPECT_EQ(inventory.node_name(choice.numbers[i]), choice.nodes[i]) << i;
@@ -187,14 +187,14 @@ TEST_F(NodeTrackerTest, NumbersFollowTheirNodes) {
   tracker.number_by(inventory);
   add_node("n3");
   api::Pod owned = pod("p");
-  const allocation::NodeChoice all = tracker.choose(owned, {});
+  const NodeChoice all = tracker.choose(owned, {});
   check(all);
   owned.nominated_node_name = std::string(all.nodes[2]);
   tracker.avoid("p", {std::string(all.nodes[1])}, 1min, "it failed");
   check(tracker.choose(owned, {}));
   tracker.remove_node("n1");
   add_node("n9");
-  const allocation::NodeChoice others = tracker.choose(pod("q"), {});
+  const NodeChoice others = tracker.choose(pod("q"), {});
   ASSERT_EQ(others.nodes.size(), 3u);
   check(others);
 }
@@ -216,7 +216,7 @@ TEST_F(NodeTrackerTest, VolumesThatMayNotBeBoundConcernTheirPodsAlone) {
   add_claim("absent-class", "no-such-class");
   auto volume = add_volume("pv", "n2");
   tracker.set_volumes_unbindable("this manager may not patch persistentvolumes");
-  const allocation::NodeChoice none = tracker.choose(pod("p", "waits"), {});
+  const NodeChoice none = tracker.choose(pod("p", "waits"), {});
   EXPECT_TRUE(none.nodes.empty());
   EXPECT_EQ(none.why_none, "this manager may not patch persistentvolumes");
   EXPECT_FALSE(none.watch_lags);
@@ -251,7 +251,7 @@ TEST_F(NodeTrackerTest, VolumesWithABrokenAffinityConcernTheirPodsAlone) {
     volume->claim_ref = api::PersistentVolume::ClaimRef{"default", name, name};
     tracker.volumes().set(std::shared_ptr<const api::PersistentVolume>(volume));
     add_claim(name, "local", name);
-    const allocation::NodeChoice none = tracker.choose(pod("p", name), {});
+    const NodeChoice none = tracker.choose(pod("p", name), {});
     EXPECT_TRUE(none.nodes.empty()) << i;
     EXPECT_EQ(none.why_none, "0/2 nodes are available: 2 node(s) didn't match PersistentVolume's node affinity.") << i;
     EXPECT_EQ(chosen(pod("q")), "n1 n2") << i;
@@ -368,4 +368,4 @@ TEST_F(NodeTrackerTest, OnlyWhatOthersHaveOnANodeDependsOnRoom) {
   EXPECT_TRUE(tracker.choose(avoids, {}).depends_on_capacity) << "a node was dropped for another reason";
 }
 
-}  // namespace dra::manager::node_tracker_test
+}  // namespace dra::nodes::node_tracker_test

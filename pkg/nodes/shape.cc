@@ -8,7 +8,7 @@
 #include "pkg/allocator/locality.h"
 #include "pkg/api/encode.h"
 
-namespace dra::allocation {
+namespace dra::nodes {
 
 namespace {
 
@@ -148,4 +148,4 @@ std::string shape_of(const api::Pod& pod, const std::string& on_nodes, const std
   return text.digits();
 }
 
-}  // namespace dra::allocation
+}  // namespace dra::nodes

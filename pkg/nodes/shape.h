@@ -9,7 +9,7 @@
 #include "pkg/nodes/node_chooser.h"
 #include "pkg/protocol/claim_state.h"
 
-namespace dra::allocation {
+namespace dra::nodes {
 
 // The node that a pod may run on depends on other pods or on volumes.
 bool reads_beyond_node(const api::Pod& pod);
@@ -47,4 +47,4 @@ class MemberShapes {
   std::string shape_;
 };
 
-}  // namespace dra::allocation
+}  // namespace dra::nodes

@@ -5,7 +5,9 @@
 
 #include "pkg/base/strings.h"
 
-namespace dra::reconcile {
+namespace dra::protocol {
+
+using namespace reconcile;
 
 std::vector<AvoidedDevice> avoided_devices(const api::Pod& pod, Timestamp now) {
   std::vector<AvoidedDevice> avoided;
@@ -50,4 +52,4 @@ DevicesHeldBack::~DevicesHeldBack() {
   if (any_) inventory_.forget(kHeldBack);
 }
 
-}  // namespace dra::reconcile
+}  // namespace dra::protocol

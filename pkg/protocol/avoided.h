@@ -11,7 +11,7 @@
 #include "pkg/base/timestamp.h"
 #include "pkg/inventory/inventory.h"
 
-namespace dra::reconcile {
+namespace dra::protocol {
 
 // A failed device is tried again for the pod after this time.
 inline constexpr Duration kAvoidDevice = std::chrono::minutes(30);
@@ -46,4 +46,4 @@ class DevicesHeldBack {
   bool any_;
 };
 
-}  // namespace dra::reconcile
+}  // namespace dra::protocol

@@ -6,7 +6,9 @@
 #include "pkg/base/utf8.h"
 #include "pkg/protocol/pod_claims.h"
 
-namespace dra::reconcile {
+namespace dra::protocol {
+
+using namespace reconcile;
 
 namespace {
 
@@ -108,4 +110,4 @@ std::vector<DeviceTrouble> troubles_of(const api::Pod& pod, const api::ResourceC
   return troubles;
 }
 
-}  // namespace dra::reconcile
+}  // namespace dra::protocol

@@ -16,7 +16,7 @@
 #include "pkg/api/resource.h"
 #include "pkg/inventory/inventory.h"
 
-namespace dra::reconcile {
+namespace dra::protocol {
 
 inline constexpr size_t kMaxDriverWords = 256;
 
@@ -44,4 +44,4 @@ std::vector<DeviceTrouble> troubles_of(const api::ResourceClaim& claim, const in
 // What kubelet reports about this claim's devices in the status of a pod that runs with it.
 std::vector<DeviceTrouble> troubles_of(const api::Pod& pod, const api::ResourceClaim& claim);
 
-}  // namespace dra::reconcile
+}  // namespace dra::protocol

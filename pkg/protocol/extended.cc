@@ -6,7 +6,9 @@
 
 #include "pkg/api/quantity.h"
 
-namespace dra::reconcile {
+namespace dra::protocol {
+
+using namespace reconcile;
 
 namespace {
 
@@ -73,4 +75,4 @@ bool advertises(const api::Node& node, const std::vector<ExtendedResource>& reso
   });
 }
 
-}  // namespace dra::reconcile
+}  // namespace dra::protocol

@@ -17,7 +17,7 @@
 #include "pkg/api/core.h"
 #include "pkg/reconcile/view.h"
 
-namespace dra::reconcile {
+namespace dra::protocol {
 
 inline constexpr std::string_view kImplicitResourcePrefix = "deviceclass.resource.kubernetes.io/";
 
@@ -29,11 +29,11 @@ struct ExtendedResource {
 
 // The extended resources of which the pod asks for more than zero, in containers, init containers, sidecars or for the
 // whole pod, and which a class provides. Sorted by name, without duplicates.
-std::vector<ExtendedResource> extended_resources_of(const View& view, const api::Pod& pod);
+std::vector<ExtendedResource> extended_resources_of(const reconcile::View& view, const api::Pod& pod);
 // As above, where `classes` are all classes.
 std::vector<ExtendedResource> extended_resources_of(const std::vector<const api::DeviceClass*>& classes,
                                                     const api::Pod& pod);
 // Whether the node's device plugins advertise all of them.
 bool advertises(const api::Node& node, const std::vector<ExtendedResource>& resources);
 
-}  // namespace dra::reconcile
+}  // namespace dra::protocol

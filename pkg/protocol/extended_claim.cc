@@ -6,7 +6,9 @@
 
 #include "pkg/api/quantity.h"
 
-namespace dra::reconcile {
+namespace dra::protocol {
+
+using namespace reconcile;
 
 namespace {
 
@@ -190,4 +192,4 @@ bool same_status(const api::PodExtendedResourceClaimStatus& a, const api::PodExt
          std::is_permutation(a.request_mappings.begin(), a.request_mappings.end(), b.request_mappings.begin(), same);
 }
 
-}  // namespace dra::reconcile
+}  // namespace dra::protocol

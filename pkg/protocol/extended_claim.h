@@ -16,7 +16,7 @@
 #include "pkg/api/resource.h"
 #include "pkg/protocol/extended.h"
 
-namespace dra::reconcile {
+namespace dra::protocol {
 
 struct ExtendedPlan {
   std::vector<api::DeviceRequest> requests;
@@ -40,4 +40,4 @@ api::Pod without_resources(const api::Pod& pod, const std::vector<ExtendedResour
 
 bool same_status(const api::PodExtendedResourceClaimStatus& a, const api::PodExtendedResourceClaimStatus& b);
 
-}  // namespace dra::reconcile
+}  // namespace dra::protocol

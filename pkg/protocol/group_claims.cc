@@ -4,7 +4,9 @@
 
 #include "pkg/protocol/pod_claims.h"
 
-namespace dra::reconcile {
+namespace dra::protocol {
+
+using namespace reconcile;
 namespace {
 
 constexpr std::string_view kGroupOfPodGroups = "scheduling.k8s.io";
@@ -74,4 +76,4 @@ std::string why_entry_of_group_waits(const api::Pod& pod, const api::PodResource
          "DRAWorkloadResourceClaims), or give the pod's entry another name than the PodGroup's";
 }
 
-}  // namespace dra::reconcile
+}  // namespace dra::protocol

@@ -10,7 +10,7 @@
 #include "pkg/api/resource.h"
 #include "pkg/reconcile/view.h"
 
-namespace dra::reconcile {
+namespace dra::protocol {
 
 // The claim was made for the PodGroup of scheduling.k8s.io that the pod names.
 bool is_made_for_group_of(const api::Pod& pod, const api::ResourceClaim& claim);
@@ -19,10 +19,10 @@ bool is_reserved_for_group_of(const api::Pod& pod, const api::ResourceClaim& cla
 
 // The pod's entry is a claim of its PodGroup: the PodGroup has an equal entry, or the claim that the entry resolves to
 // belongs to the PodGroup already.
-bool is_entry_of_group(const View& view, const api::Pod& pod, const api::PodResourceClaim& entry);
+bool is_entry_of_group(const reconcile::View& view, const api::Pod& pod, const api::PodResourceClaim& entry);
 // Whether it is is not known yet: the PodGroup does not exist, or PodGroups are being listed.
-bool may_be_entry_of_group(const View& view, const api::Pod& pod);
+bool may_be_entry_of_group(const reconcile::View& view, const api::Pod& pod);
 // One sentence for people: why the pod waits for it here, and what to do.
 std::string why_entry_of_group_waits(const api::Pod& pod, const api::PodResourceClaim& entry);
 
-}  // namespace dra::reconcile
+}  // namespace dra::protocol

@@ -4,7 +4,9 @@
 
 #include "pkg/base/strings.h"
 
-namespace dra::reconcile {
+namespace dra::protocol {
+
+using namespace reconcile;
 
 namespace {
 
@@ -164,4 +166,4 @@ std::string waits_since(const View& view, const api::Pod& pod) {
   return since;
 }
 
-}  // namespace dra::reconcile
+}  // namespace dra::protocol

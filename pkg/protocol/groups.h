@@ -23,7 +23,7 @@
 #include "pkg/protocol/topology.h"
 #include "pkg/reconcile/view.h"
 
-namespace dra::reconcile {
+namespace dra::protocol {
 
 inline constexpr std::string_view kGroupAnnotation = "dra-controller-manager/group";
 inline constexpr std::string_view kGroupLabel = "scheduling.x-k8s.io/pod-group";
@@ -42,7 +42,7 @@ struct GroupRef {
   bool operator==(const GroupRef&) const = default;
 };
 // The key() of the PodGroup of that API with this store key.
-std::string group_key(GroupApi api, std::string_view store_key);
+std::string group_key(reconcile::GroupApi api, std::string_view store_key);
 
 // The group that the pod alone names; nothing: it belongs to no group.
 std::optional<GroupRef> group_of(const api::Pod& pod);
@@ -68,16 +68,16 @@ struct Membership {
   TopologyWish topology;
   bool operator==(const Membership&) const = default;
 };
-Membership membership_of(const View& view, const api::Pod& pod);
+Membership membership_of(const reconcile::View& view, const api::Pod& pod);
 
 // The pod runs or ran: it has a node and has not failed, or it succeeded.
 bool has_started(const api::Pod& pod);
 // The group (its key) has more than kMaxGroupMembers pods. Nothing visits all of them then.
-bool is_too_large(const View& view, std::string_view group);
+bool is_too_large(const reconcile::View& view, std::string_view group);
 
 // The time since which the pod counts as waiting, used where age decides the order. For a member: the creation of its
 // group's oldest pod or of its PodGroup, so that a recreated member keeps the group's place. For other pods: their own
 // creation. In the format of creationTimestamp.
-std::string waits_since(const View& view, const api::Pod& pod);
+std::string waits_since(const reconcile::View& view, const api::Pod& pod);
 
-}  // namespace dra::reconcile
+}  // namespace dra::protocol

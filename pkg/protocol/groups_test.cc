@@ -4,7 +4,9 @@
 
 #include "pkg/protocol/memory_view.h"
 
-namespace dra::reconcile {
+namespace dra::protocol {
+
+using namespace reconcile;
 namespace {
 
 api::Pod pod_named(const std::string& name) {
@@ -95,4 +97,4 @@ TEST(Groups, MembersAreOfOneNamespace) {
 }
 
 }  // namespace
-}  // namespace dra::reconcile
+}  // namespace dra::protocol

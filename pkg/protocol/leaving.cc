@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <charconv>
 
-namespace dra::reconcile {
+namespace dra::protocol {
+
+using namespace reconcile;
 
 namespace {
 
@@ -35,4 +37,4 @@ std::optional<uint64_t> version_of(const api::ResourceClaim& claim) {
   return whole_number(claim.metadata.resource_version);
 }
 
-}  // namespace dra::reconcile
+}  // namespace dra::protocol

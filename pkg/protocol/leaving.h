@@ -27,7 +27,7 @@
 #include "pkg/api/core.h"
 #include "pkg/api/resource.h"
 
-namespace dra::reconcile {
+namespace dra::protocol {
 
 inline constexpr std::string_view kLeavingAnnotation = "dra-controller-manager/leaving";
 // The limit of announcements: a pod that left this many claims keeps the others until it is deleted.
@@ -41,4 +41,4 @@ Leaving leaving_of(const api::Pod& pod);
 // Nothing if the version is not a number.
 std::optional<uint64_t> version_of(const api::ResourceClaim& claim);
 
-}  // namespace dra::reconcile
+}  // namespace dra::protocol

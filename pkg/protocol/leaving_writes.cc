@@ -4,7 +4,9 @@
 
 #include "pkg/protocol/writes.h"
 
-namespace dra::reconcile {
+namespace dra::protocol {
+
+using namespace reconcile;
 namespace {
 
 std::string leaving_value(const Leaving& all) {
@@ -50,4 +52,4 @@ Write write_freed_unbound(const api::Pod& pod, const api::ResourceClaim& claim) 
   return write;
 }
 
-}  // namespace dra::reconcile
+}  // namespace dra::protocol

@@ -5,7 +5,9 @@
 #include "pkg/protocol/groups.h"
 #include "pkg/protocol/pod_claims.h"
 
-namespace dra::reconcile {
+namespace dra::protocol {
+
+using namespace reconcile;
 
 namespace {
 
@@ -204,4 +206,4 @@ std::optional<View::Noted> MemoryView::note(std::string_view uid, std::string_vi
   return Noted{found->second.first, time - found->second.second};
 }
 
-}  // namespace dra::reconcile
+}  // namespace dra::protocol

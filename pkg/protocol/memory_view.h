@@ -11,9 +11,9 @@
 
 #include "pkg/reconcile/view.h"
 
-namespace dra::reconcile {
+namespace dra::protocol {
 
-class MemoryView : public View {
+class MemoryView : public reconcile::View {
  public:
   template <typename T>
   using Table = std::map<std::string, T, std::less<>>;
@@ -26,12 +26,12 @@ class MemoryView : public View {
   Table<api::Namespace> namespaces;
   Table<api::DeviceClass> classes;
   Table<api::DeviceTaintRule> rules;
-  std::map<GroupApi, Table<api::PodGroup>> groups;
-  std::map<GroupApi, GroupsKnown> known_groups;  // default: can be read
+  std::map<reconcile::GroupApi, Table<api::PodGroup>> groups;
+  std::map<reconcile::GroupApi, reconcile::GroupsKnown> known_groups;  // default: can be read
   // Claims whose state in the watch differs from `claims`.
   Table<api::ResourceClaim> streamed_claims;
   // By kind, store key, uid and LiveGet::seen.
-  std::map<std::string, Presence> live_answers;
+  std::map<std::string, reconcile::Presence> live_answers;
   std::set<std::string, std::less<>> being_bound;                      // uids of pods
   std::map<std::string, Duration> ages;                                // by to_text(Key); default: one hour
   std::map<std::pair<std::string, std::string>, std::string> emitted;  // (uid, reason) -> signature
@@ -46,7 +46,7 @@ class MemoryView : public View {
   void put(api::Node node);
   void put(api::DeviceClass device_class);
   void put(api::DeviceTaintRule rule);
-  void live_get(const Ref& object, Presence presence, std::string_view seen = "");
+  void live_get(const reconcile::Ref& object, reconcile::Presence presence, std::string_view seen = "");
 
   const api::Pod* pod(std::string_view key) const override;
   const api::ResourceClaim* claim(std::string_view key) const override;
@@ -70,12 +70,14 @@ class MemoryView : public View {
   std::vector<const api::Pod*> pods_of_template(std::string_view key) const override;
   std::vector<const api::Pod*> pods_of_volume_claim(std::string_view key) const override;
   std::vector<const api::Pod*> pods_of_group(std::string_view key) const override;
-  const api::PodGroup* pod_group(GroupApi api, std::string_view key) const override;
-  GroupsKnown groups_known(GroupApi api) const override;
-  Presence live_presence(const Ref& object) const override { return live_presence_after(object, ""); }
-  Presence live_presence_after(const Ref& object, std::string_view seen) const override;
+  const api::PodGroup* pod_group(reconcile::GroupApi api, std::string_view key) const override;
+  reconcile::GroupsKnown groups_known(reconcile::GroupApi api) const override;
+  reconcile::Presence live_presence(const reconcile::Ref& object) const override {
+    return live_presence_after(object, "");
+  }
+  reconcile::Presence live_presence_after(const reconcile::Ref& object, std::string_view seen) const override;
   bool is_being_bound(std::string_view pod_uid) const override { return being_bound.contains(pod_uid); }
-  Duration unchanged_for(Kind kind, std::string_view key) const override;
+  Duration unchanged_for(reconcile::Kind kind, std::string_view key) const override;
   std::optional<std::string> last_event(std::string_view uid, std::string_view reason) const override;
   bool has_event(std::string_view uid) const override;
   uint64_t tallied(std::string_view uid) const override;
@@ -84,4 +86,4 @@ class MemoryView : public View {
   const api::IgnoredFields& ignored_fields() const override { return ignored; }
 };
 
-}  // namespace dra::reconcile
+}  // namespace dra::protocol

@@ -1,6 +1,8 @@
 #include "pkg/protocol/pod_changes.h"
 
-namespace dra::reconcile {
+namespace dra::protocol {
+
+using namespace reconcile;
 
 bool is_only_of_conditions(const api::Pod& before, const api::Pod& after) {
   api::Pod same = after;
@@ -10,4 +12,4 @@ bool is_only_of_conditions(const api::Pod& before, const api::Pod& after) {
   return same == before;
 }
 
-}  // namespace dra::reconcile
+}  // namespace dra::protocol

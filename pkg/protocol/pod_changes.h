@@ -3,10 +3,10 @@
 
 #include "pkg/api/core.h"
 
-namespace dra::reconcile {
+namespace dra::protocol {
 
 // Somebody wrote conditions, and nothing else changed. Who applied them is in managedFields, which does not count; nor
 // does the version.
 bool is_only_of_conditions(const api::Pod& before, const api::Pod& after);
 
-}  // namespace dra::reconcile
+}  // namespace dra::protocol

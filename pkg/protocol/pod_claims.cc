@@ -6,7 +6,9 @@
 
 #include "pkg/api/pod_bounds.h"
 
-namespace dra::reconcile {
+namespace dra::protocol {
+
+using namespace reconcile;
 
 const api::PodResourceClaimStatus* published_claim(const api::Pod& pod, std::string_view entry) {
   for (const api::PodResourceClaimStatus& status : pod.resource_claim_statuses)
@@ -236,4 +238,4 @@ bool is_extended_claim_of(const api::Pod& pod, const api::ResourceClaim& claim) 
   return is_for_pod(pod, claim) && annotation != claim.metadata.annotations.end() && annotation->second == "true";
 }
 
-}  // namespace dra::reconcile
+}  // namespace dra::protocol

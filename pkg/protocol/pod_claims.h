@@ -11,7 +11,7 @@
 #include "pkg/api/resource.h"
 #include "pkg/api/unknown_fields.h"
 
-namespace dra::reconcile {
+namespace dra::protocol {
 
 // The field manager of our writes, and that of the single write that sets an allocation. A server forgets a manager
 // whose fields are gone, so its presence distinguishes our allocations from those of others.
@@ -96,4 +96,4 @@ std::string extended_claim_name(const api::Pod& pod);
 // Anybody who may create claims in the namespace can fake this, so callers also compare what the claim asks for.
 bool is_extended_claim_of(const api::Pod& pod, const api::ResourceClaim& claim);
 
-}  // namespace dra::reconcile
+}  // namespace dra::protocol

@@ -7,7 +7,9 @@
 
 #include "pkg/base/check.h"
 
-namespace dra::reconcile {
+namespace dra::protocol {
+
+using namespace reconcile;
 
 namespace {
 
@@ -132,4 +134,4 @@ bool is_proven(const api::ResourceClaim& claim) {
   return bears_mark_of(claim, *claim.status.allocation);
 }
 
-}  // namespace dra::reconcile
+}  // namespace dra::protocol

@@ -7,7 +7,7 @@
 
 #include "pkg/api/resource.h"
 
-namespace dra::reconcile {
+namespace dra::protocol {
 
 inline constexpr std::string_view kProofAnnotation = "dra-controller-manager/proven";
 // Beside the mark: the pods that may use the allocation (users.h), first the pod whose uid is in the mark.
@@ -27,4 +27,4 @@ bool is_mark_outdated(const api::ResourceClaim& claim);
 // The claim bears a proof of exactly the allocation it has now, and the finalizer.
 bool is_proven(const api::ResourceClaim& claim);
 
-}  // namespace dra::reconcile
+}  // namespace dra::protocol

@@ -15,7 +15,9 @@
 #include "pkg/reconcile/key.h"
 #include "pkg/reconcile/parking.h"
 
-namespace dra::reconcile::reconcile_test {
+namespace dra::protocol::reconcile_test {
+
+using namespace reconcile;
 
 using Json = nlohmann::json;
 
@@ -563,4 +565,4 @@ TEST(Annotations, ThoseInUseAreKept) {
   }
 }
 
-}  // namespace dra::reconcile::reconcile_test
+}  // namespace dra::protocol::reconcile_test

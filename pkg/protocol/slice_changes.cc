@@ -4,7 +4,9 @@
 #include <set>
 #include <string_view>
 
-namespace dra::reconcile {
+namespace dra::protocol {
+
+using namespace reconcile;
 
 namespace {
 
@@ -106,4 +108,4 @@ bool SliceChanges::visit_portion(Walking& walking, const View& view, const Visit
   return !walking.now.empty();
 }
 
-}  // namespace dra::reconcile
+}  // namespace dra::protocol

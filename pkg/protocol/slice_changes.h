@@ -24,7 +24,7 @@
 #include "pkg/reconcile/event_handler.h"
 #include "pkg/reconcile/view.h"
 
-namespace dra::reconcile {
+namespace dra::protocol {
 
 class SliceChanges {
  public:
@@ -33,12 +33,13 @@ class SliceChanges {
   // What matters about a device, as text; equal texts mean that nothing changed. Empty: the same as if it were not
   // published.
   using Fact = std::string (*)(const api::Device& device);
-  using Visit = std::function<void(const View& view, const api::ResourceClaim& claim, EnqueueRequests& out)>;
+  using Visit = std::function<void(const reconcile::View& view, const api::ResourceClaim& claim,
+                                   reconcile::EnqueueRequests& out)>;
 
   // Before or after may be null, as in Changed. Visits the first claims at once, the others in walks. A
   // claim is visited again if more of its pool changes meanwhile, or if it has devices of two pools that changed.
-  void visit(const View& view, const inventory::Inventory& inventory, const api::ResourceSlice* before,
-             const api::ResourceSlice* after, Fact fact, const Visit& visit, EnqueueRequests& out);
+  void visit(const reconcile::View& view, const inventory::Inventory& inventory, const api::ResourceSlice* before,
+             const api::ResourceSlice* after, Fact fact, const Visit& visit, reconcile::EnqueueRequests& out);
   // For State::events_end: the walks under way are dropped.
   void events_end() { walking_.clear(); }
 
@@ -61,12 +62,14 @@ class SliceChanges {
     Which now, again;  // `again`: what changed since the walk began
   };
   bool pool_changed(const inventory::Inventory& inventory, const PoolName& name);
-  void begin(const View& view, const PoolName& pool, Which which, const Visit& visit, EnqueueRequests& out);
+  void begin(const reconcile::View& view, const PoolName& pool, Which which, const Visit& visit,
+             reconcile::EnqueueRequests& out);
   // False when nothing is left.
-  static bool visit_portion(Walking& walking, const View& view, const Visit& visit, EnqueueRequests& out);
+  static bool visit_portion(Walking& walking, const reconcile::View& view, const Visit& visit,
+                            reconcile::EnqueueRequests& out);
 
   std::map<PoolName, Seen> seen_;
   std::map<PoolName, std::weak_ptr<Walking>> walking_;  // each is owned by its walk
 };
 
-}  // namespace dra::reconcile
+}  // namespace dra::protocol

@@ -8,7 +8,9 @@
 #include "pkg/protocol/memory_view.h"
 #include "test/support/objects.h"
 
-namespace dra::reconcile {
+namespace dra::protocol {
+
+using namespace reconcile;
 namespace {
 
 const std::string kDriver = "gpu.example.com";
@@ -200,4 +202,4 @@ TEST(SliceChanges, AWalkOfAnEarlierTermTakesNothingOver) {
 }
 
 }  // namespace
-}  // namespace dra::reconcile
+}  // namespace dra::protocol

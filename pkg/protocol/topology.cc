@@ -5,7 +5,9 @@
 #include "pkg/api/topology_level.h"
 #include "pkg/base/strings.h"
 
-namespace dra::reconcile {
+namespace dra::protocol {
+
+using namespace reconcile;
 
 TopologyWish topology_wish(const api::StringMap& annotations) {
   TopologyWish wish;
@@ -37,4 +39,4 @@ std::vector<std::string> levels_for(const TopologyWish& wish, const std::vector<
   return own;
 }
 
-}  // namespace dra::reconcile
+}  // namespace dra::protocol

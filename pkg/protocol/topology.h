@@ -18,7 +18,7 @@
 
 #include "pkg/api/meta.h"
 
-namespace dra::reconcile {
+namespace dra::protocol {
 
 inline constexpr std::string_view kTopologyRequiredAnnotation = "dra-controller-manager/topology-required";
 inline constexpr std::string_view kTopologyPreferredAnnotation = "dra-controller-manager/topology-preferred";
@@ -36,4 +36,4 @@ TopologyWish topology_wish(const api::StringMap& annotations);
 // else the wish's labels themselves.
 std::vector<std::string> levels_for(const TopologyWish& wish, const std::vector<std::string>& levels);
 
-}  // namespace dra::reconcile
+}  // namespace dra::protocol

@@ -6,7 +6,9 @@
 #include "pkg/protocol/proof.h"
 #include "pkg/protocol/writes.h"
 
-namespace dra::reconcile {
+namespace dra::protocol {
+
+using namespace reconcile;
 
 namespace {
 
@@ -140,4 +142,4 @@ Fate fate_of_users(const View& view, const api::ResourceClaim& claim, std::strin
   return all;
 }
 
-}  // namespace dra::reconcile
+}  // namespace dra::protocol

@@ -21,7 +21,7 @@
 #include "pkg/reconcile/effect.h"
 #include "pkg/reconcile/view.h"
 
-namespace dra::reconcile {
+namespace dra::protocol {
 
 // Longer lists are not written (230 pods with names of 100 characters), and the excess is not read.
 inline constexpr size_t kMaxUsersBytes = 32'768;
@@ -44,18 +44,20 @@ std::optional<std::string> users_value(const std::vector<User>& users);
 // Adds the pod to the list; writes nothing if the list is full. A long list first loses the pods that are gone, with
 // live GETs for pods that the view does not know: a claim may outlive very many pods.
 enum class Enlisting { kWritten, kAsked, kFull };
-Enlisting enlist(const View& view, const api::Pod& pod, const api::ResourceClaim& claim, Outcome& outcome);
+Enlisting enlist(const reconcile::View& view, const api::Pod& pod, const api::ResourceClaim& claim,
+                 reconcile::Outcome& outcome);
 // Takes the pod off the list, at exactly the claim's version. `remember`: the pod has no gate, so the list keeps that
 // it left.
-Write write_unlisted(const api::Pod& pod, const api::ResourceClaim& claim, bool remember = false);
+reconcile::Write write_unlisted(const api::Pod& pod, const api::ResourceClaim& claim, bool remember = false);
 
 enum class Fate { kAlive, kGone, kUnsure };
 // Whether the pod instance still needs its claims. kGone only if the server said so, by uid; if the server must be
 // asked first, a live GET is added to the outcome.
-Fate fate_of(const View& view, const std::string& ns, const User& pod, Outcome& outcome);
+Fate fate_of(const reconcile::View& view, const std::string& ns, const User& pod, reconcile::Outcome& outcome);
 // As above, for all users of the claim but one: alive if one of them is. A pod that left counts as gone if it is not
 // reserved and a live GET, begun after the claim was seen at this version, shows it unbound: then kubelet has not read
 // the claim for it and never will find it reserved at this version.
-Fate fate_of_users(const View& view, const api::ResourceClaim& claim, std::string_view but_uid, Outcome& outcome);
+Fate fate_of_users(const reconcile::View& view, const api::ResourceClaim& claim, std::string_view but_uid,
+                   reconcile::Outcome& outcome);
 
-}  // namespace dra::reconcile
+}  // namespace dra::protocol

@@ -9,7 +9,9 @@
 #include "pkg/protocol/pod_claims.h"
 #include "pkg/reconcile/view.h"
 
-namespace dra::reconcile {
+namespace dra::protocol {
+
+using namespace reconcile;
 
 namespace {
 
@@ -590,4 +592,4 @@ void emit_once(const View& view, Outcome& outcome, Event event) {
   outcome.add(std::move(event));
 }
 
-}  // namespace dra::reconcile
+}  // namespace dra::protocol

@@ -21,7 +21,7 @@ class Inventory;
 namespace dra::allocator {
 class Allocator;
 }
-namespace dra::allocation {
+namespace dra::nodes {
 class NodeChooser;
 }
 
@@ -59,7 +59,7 @@ struct Flag {
 struct Tools {
   inventory::Inventory& inventory;
   allocator::Allocator& allocator;
-  allocation::NodeChooser& nodes;
+  nodes::NodeChooser& nodes;
 };
 
 struct Controller {

@@ -50,11 +50,11 @@ Error not_found() {
 // The list of users as it is, with those leaving that `wanted`, made from an older list, shows as having left.
 std::string left_now(const api::ResourceClaim& claim, const Json& wanted) {
   api::ResourceClaim other = claim;
-  other.metadata.annotations[std::string(reconcile::kProvenForAnnotation)] =
+  other.metadata.annotations[std::string(protocol::kProvenForAnnotation)] =
       wanted.is_string() ? wanted.get<std::string>() : "";
-  std::vector<reconcile::User> users = reconcile::users_of(claim);
-  for (reconcile::User& user : users) user.left = user.left || reconcile::has_left(other, user.uid);
-  return reconcile::users_value(users).value_or("");
+  std::vector<protocol::User> users = protocol::users_of(claim);
+  for (protocol::User& user : users) user.left = user.left || protocol::has_left(other, user.uid);
+  return protocol::users_value(users).value_or("");
 }
 
 std::vector<std::string> devices_in(const api::ResourceClaim& claim) {
@@ -122,7 +122,7 @@ ArbitrationModel::Applied ArbitrationModel::apply_to_claim(const reconcile::Writ
     return {fail(conflict()), nullptr, nullptr};
   auto claim = std::make_shared<api::ResourceClaim>(*found->second);
   reconcile::Write built = write;
-  reconcile::build_body(built);
+  protocol::build_body(built);
   const Json body = Json::parse(built.body);
   const Json status = body.value("status", Json::object());
   if (status.contains("allocation")) {
@@ -131,10 +131,10 @@ ArbitrationModel::Applied ArbitrationModel::apply_to_claim(const reconcile::Writ
     if (write.assume) {
       ++stats_.allocations;
       claim->status.allocation = write.assume;
-      managed.push_back({std::string(reconcile::kAllocationManager), "Update", "status"});
+      managed.push_back({std::string(protocol::kAllocationManager), "Update", "status"});
     } else {
       if (write.purpose == "withdraw") ++stats_.withdrawals;
-      const auto users = reconcile::users_of(*claim);  // the lifecycle controller frees such claims too
+      const auto users = protocol::users_of(*claim);  // the lifecycle controller frees such claims too
       if (std::any_of(users.begin(), users.end(), [](const auto& user) { return user.left; })) ++stats_.left_unbound;
       freed(*claim);
       claim->status.allocation.reset();
@@ -223,34 +223,34 @@ void ArbitrationModel::bind_by_others(bool only_leaving) {
   std::vector<std::shared_ptr<const api::Pod>> able;
   for (const auto& [key, pod] : pods_.objects) {
     if (!is_to_bind(*pod) || has_started(*pod)) continue;
-    if (only_leaving && !pod->metadata.annotations.contains(reconcile::kLeavingAnnotation)) continue;
-    const std::vector<std::string> own = reconcile::claim_keys_of(*pod);
+    if (only_leaving && !pod->metadata.annotations.contains(protocol::kLeavingAnnotation)) continue;
+    const std::vector<std::string> own = protocol::claim_keys_of(*pod);
     const auto lists_it = [&, uid = pod->metadata.uid](const std::string& name) {
       const auto claim = claims_.objects.find(name);
       if (claim == claims_.objects.end() || !claim->second->status.allocation) return false;
-      return reconcile::is_proven(*claim->second) &&
-             (reconcile::is_user(*claim->second, uid) || reconcile::has_left(*claim->second, uid));
+      return protocol::is_proven(*claim->second) &&
+             (protocol::is_user(*claim->second, uid) || protocol::has_left(*claim->second, uid));
     };
     if (std::all_of(own.begin(), own.end(), lists_it)) able.push_back(pod);
   }
   if (able.empty()) return;
   auto pod = std::make_shared<api::Pod>(*able[random_.below(able.size())]);
-  const std::vector<std::string> own = reconcile::claim_keys_of(*pod);
+  const std::vector<std::string> own = protocol::claim_keys_of(*pod);
   pod->node_name = claims_.objects.at(own.front())->status.allocation->results.front().pool;
   ++stats_.foreign_bindings;
   if (const api::OwnerReference* owner = pod->metadata.controller()) launched_.insert(owner->uid);
   for (const std::string& name : own)
-    if (const auto& claim = claims_.objects.at(name); reconcile::is_reserved_for(*claim, pod->metadata.uid))
+    if (const auto& claim = claims_.objects.at(name); protocol::is_reserved_for(*claim, pod->metadata.uid))
       use(*pod, *claim);
   put<api::Pod>(pods_, pod->metadata.key(), pod);
 }
 
 // The pod was ungated: from now on, until its object is gone, it may use what its claims say.
 void ArbitrationModel::lift_gate(const api::Pod& pod) {
-  for (const std::string& key : reconcile::claim_keys_of(pod)) {
+  for (const std::string& key : protocol::claim_keys_of(pod)) {
     const auto claim = claims_.objects.find(key);
     if (claim == claims_.objects.end() || !claim->second->status.allocation ||
-        !reconcile::is_reserved_for(*claim->second, pod.metadata.uid)) {
+        !protocol::is_reserved_for(*claim->second, pod.metadata.uid)) {
       violations_.push_back("pod " + pod.metadata.key() + " was launched without its claim " + key);
       continue;
     }
@@ -289,7 +289,7 @@ bool ArbitrationModel::has_user(const api::ResourceClaim& claim) const {
 // Somebody else bound such a pod. Until it ends kubelet may have started it, whatever the claim says.
 bool ArbitrationModel::is_named_by_bound(const std::string& claim) const {
   return std::any_of(pods_.objects.begin(), pods_.objects.end(), [&](const auto& known) {
-    const std::vector<std::string> own = reconcile::claim_keys_of(*known.second);
+    const std::vector<std::string> own = protocol::claim_keys_of(*known.second);
     return is_to_bind(*known.second) && has_started(*known.second) &&
            std::find(own.begin(), own.end(), claim) != own.end();
   });
@@ -303,9 +303,9 @@ void ArbitrationModel::unreserve() {
     if (!is_to_bind(*pod) && has_started(*pod)) released.push_back(pod);
   if (released.empty()) return;
   const auto pod = released[random_.below(released.size())];
-  for (const std::string& key : reconcile::claim_keys_of(*pod)) {
+  for (const std::string& key : protocol::claim_keys_of(*pod)) {
     const auto claim = claims_.objects.find(key);
-    if (claim == claims_.objects.end() || !reconcile::is_reserved_for(*claim->second, pod->metadata.uid)) continue;
+    if (claim == claims_.objects.end() || !protocol::is_reserved_for(*claim->second, pod->metadata.uid)) continue;
     auto stripped = std::make_shared<api::ResourceClaim>(*claim->second);
     std::erase_if(stripped->status.reserved_for, [&](const auto& c) { return c.uid == pod->metadata.uid; });
     put<api::ResourceClaim>(claims_, key, stripped);
@@ -320,16 +320,16 @@ void ArbitrationModel::forge() {
   for (const auto& [key, claim] : claims_.objects) {
     if (!claim->metadata.name.starts_with("t") || claim->metadata.deleting()) continue;
     own.push_back(claim);
-    if (claim->status.allocation && !reconcile::is_proven(*claim)) unproven.push_back(claim);
+    if (claim->status.allocation && !protocol::is_proven(*claim)) unproven.push_back(claim);
   }
   if (own.empty()) return;
   // Few are allocated and not proven at a time: it looks for them.
   if (options_.forger == Forger::kMarks && !unproven.empty() && random_.below(2) == 0) own = std::move(unproven);
   auto claim = std::make_shared<api::ResourceClaim>(*own[random_.below(own.size())]);
-  const bool proven = reconcile::is_proven(*claim);
+  const bool proven = protocol::is_proven(*claim);
   const std::string pod_uid = claim->metadata.name.substr(0, claim->metadata.name.find('-')) + "-uid";
   auto& annotations = claim->metadata.annotations;
-  const std::string mark(reconcile::kProofAnnotation), users(reconcile::kProvenForAnnotation);
+  const std::string mark(protocol::kProofAnnotation), users(protocol::kProvenForAnnotation);
   uint64_t what = options_.forger == Forger::kUsers ? 0 : 1 + random_.below(6);
   if (options_.forger == Forger::kMarks && proven && what <= 2) what = 3;  // a valid mark is left alone
   if (options_.forger == Forger::kTakesMarks && proven) what = 2;          // here it is taken as soon as it is seen
@@ -346,7 +346,7 @@ void ArbitrationModel::forge() {
     default:  // what the manager would write, before the manager does
       if (!claim->status.allocation) return;
       annotations[mark] =
-          reconcile::proof_value(random_.below(4) == 0 ? "other-uid" : pod_uid, *claim->status.allocation);
+          protocol::proof_value(random_.below(4) == 0 ? "other-uid" : pod_uid, *claim->status.allocation);
       annotations[users] = claim->metadata.name.substr(0, claim->metadata.name.find('-')) + "/" + pod_uid;
       if (!claim->metadata.has_finalizer(api::kDeleteProtectionFinalizer))
         claim->metadata.finalizers.emplace_back(api::kDeleteProtectionFinalizer);
@@ -380,7 +380,7 @@ void ArbitrationModel::add_group() {
   for (size_t i = 0; i < size; ++i) {
     const auto pod = make_pod(job + "-" + std::to_string(i), false, to_bind);
     pod->metadata.owner_references.push_back({"batch/v1", "Job", job, job + "-uid", true});
-    pod->metadata.annotations[std::string(reconcile::kGroupAnnotation)] = std::to_string(size);
+    pod->metadata.annotations[std::string(protocol::kGroupAnnotation)] = std::to_string(size);
     ever_[job + "-uid"].insert(pod->metadata.key());
     put<api::Pod>(pods_, pod->metadata.key(), pod);
   }
@@ -389,12 +389,12 @@ void ArbitrationModel::add_group() {
 // The claim was just proven: now all claims of the pods that name it may be proven.
 void ArbitrationModel::note_marks(const api::ResourceClaim& claim) {
   for (const auto& [key, pod] : pods_.objects) {
-    const std::vector<std::string> own = reconcile::claim_keys_of(*pod);
+    const std::vector<std::string> own = protocol::claim_keys_of(*pod);
     if (std::find(own.begin(), own.end(), claim.metadata.key()) == own.end()) continue;
     if (std::all_of(own.begin(), own.end(), [&](const std::string& name) {
-          if (name == claim.metadata.key()) return reconcile::is_proven(claim);
+          if (name == claim.metadata.key()) return protocol::is_proven(claim);
           const auto found = claims_.objects.find(name);
-          return found != claims_.objects.end() && reconcile::is_proven(*found->second);
+          return found != claims_.objects.end() && protocol::is_proven(*found->second);
         }))
       marked_once_.insert(key);
   }
@@ -474,7 +474,7 @@ void ArbitrationModel::remove_pod() {
   for (auto& [device, users] : used_) std::erase_if(users, [&](const auto& use) { return use.second == key; });
   for (auto& [claim, users] : ungated_with_) users.erase(key);
   put<api::Pod>(pods_, key, nullptr);
-  for (const std::string& claim : reconcile::claim_keys_of(*pod))
+  for (const std::string& claim : protocol::claim_keys_of(*pod))
     if (claim.starts_with(key + "-")) delete_claim(claim);
 }
 
@@ -483,7 +483,7 @@ void ArbitrationModel::bind_released() {
   std::vector<std::shared_ptr<api::Pod>> bound;
   for (const auto& [key, pod] : pods_.objects) {
     if (is_to_bind(*pod) || !pod->scheduling_gates.empty() || !pod->node_name.empty()) continue;
-    const auto claim = claims_.objects.find(reconcile::claim_keys_of(*pod).front());
+    const auto claim = claims_.objects.find(protocol::claim_keys_of(*pod).front());
     if (claim == claims_.objects.end() || !claim->second->status.allocation) continue;
     const std::string& node = claim->second->status.allocation->results.front().pool;
     if (is_cordoned(node)) continue;
@@ -519,8 +519,8 @@ void ArbitrationModel::hurry(ModelWriter& writer) {
 void ArbitrationModel::edit_claim() {
   std::vector<std::shared_ptr<const api::ResourceClaim>> left;
   for (const auto& [key, pod] : pods_.objects) {
-    if (has_started(*pod) || !pod->metadata.annotations.contains(reconcile::kLeavingAnnotation)) continue;
-    for (const std::string& name : reconcile::claim_keys_of(*pod))
+    if (has_started(*pod) || !pod->metadata.annotations.contains(protocol::kLeavingAnnotation)) continue;
+    for (const std::string& name : protocol::claim_keys_of(*pod))
       if (const auto claim = claims_.objects.find(name); claim != claims_.objects.end()) left.push_back(claim->second);
   }
   if (left.empty()) return;
@@ -595,7 +595,7 @@ bool ArbitrationModel::fits(const api::Pod& pod) const {
   }
   for (const api::ResourceSlice& slice : slices_) inventory.apply_slice(slice);
   allocator::Request request;
-  const std::vector<std::string> own = reconcile::claim_keys_of(pod);
+  const std::vector<std::string> own = protocol::claim_keys_of(pod);
   for (const std::string& key : own) {
     const auto claim = claims_.objects.find(key);
     if (claim == claims_.objects.end() || claim->second->metadata.deleting()) return false;
@@ -625,7 +625,7 @@ bool ArbitrationModel::group_fits(const std::vector<std::shared_ptr<const api::P
   std::vector<size_t> wants;
   for (const auto& pod : members) {
     size_t devices = 0;
-    for (const std::string& key : reconcile::claim_keys_of(*pod)) {
+    for (const std::string& key : protocol::claim_keys_of(*pod)) {
       const auto claim = claims_.objects.find(key);
       if (claim == claims_.objects.end() || claim->second->metadata.deleting()) return false;
       devices += static_cast<size_t>(claim->second->spec.requests.front().exactly->count);
@@ -674,7 +674,7 @@ void ArbitrationModel::look_at_groups(std::vector<std::string>& findings) const 
       continue;
     }
     for (const auto& pod : waiting)
-      for (const std::string& key : reconcile::claim_keys_of(*pod)) {
+      for (const std::string& key : protocol::claim_keys_of(*pod)) {
         const auto claim = claims_.objects.find(key);
         if (claim != claims_.objects.end() && claim->second->status.allocation)
           findings.push_back("claim " + key + " is held by a group that waits");
@@ -714,12 +714,12 @@ std::vector<std::string> ArbitrationModel::settle() {
       if (fits(*pod)) findings.push_back("pod " + key + " fits and still waits");
       continue;
     }
-    for (const std::string& name : reconcile::claim_keys_of(*pod)) {
+    for (const std::string& name : protocol::claim_keys_of(*pod)) {
       const auto claim = claims_.objects.find(name);
       // A pod that others bound may have left before, and its node may have no device.
       if (is_to_bind(*pod) && claim != claims_.objects.end() && !claim->second->status.allocation) continue;
       if (claim != claims_.objects.end() && !claim->second->metadata.deleting() &&
-          !reconcile::is_reserved_for(*claim->second, pod->metadata.uid))
+          !protocol::is_reserved_for(*claim->second, pod->metadata.uid))
         findings.push_back("pod " + key + " was launched and lacks its reservation of claim " + name);
     }
   }

@@ -98,7 +98,7 @@ void ModelWriter::listen() {
 std::shared_ptr<const api::Pod> ModelWriter::as_seen(const std::shared_ptr<const api::Pod>& pod) const {
   if (!pod || model_.options_.without != Without::kHeeding || announced_.contains(pod->metadata.uid)) return pod;
   auto unaware = std::make_shared<api::Pod>(*pod);
-  unaware->metadata.annotations.erase(std::string(reconcile::kLeavingAnnotation));
+  unaware->metadata.annotations.erase(std::string(protocol::kLeavingAnnotation));
   return unaware;
 }
 
@@ -177,9 +177,8 @@ void ModelWriter::perform(const reconcile::Write& write, std::function<void(Resu
     if (auto known = pods_.get(write.object.store_key())) {
       auto leaving = std::make_shared<api::Pod>(*known);
       leaving->metadata.resource_version = std::to_string(++model_.revision_);
-      leaving->metadata.annotations[std::string(reconcile::kLeavingAnnotation)] =
-          nlohmann::json::parse(write.body)["metadata"]["annotations"][reconcile::kLeavingAnnotation]
-              .get<std::string>();
+      leaving->metadata.annotations[std::string(protocol::kLeavingAnnotation)] =
+          nlohmann::json::parse(write.body)["metadata"]["annotations"][protocol::kLeavingAnnotation].get<std::string>();
       answers_.push_back({{model_.revision_, nullptr, leaving}, std::move(done)});
       return;
     }
@@ -194,7 +193,7 @@ reconcile::Write ModelWriter::in_one_write(reconcile::Write write) const {
   nlohmann::json body = nlohmann::json::parse(write.body);
   if (!body["status"]["reservedFor"].is_null() || body["status"].contains("allocation")) return write;
   // The live GETs, before the write.
-  for (const reconcile::User& user : reconcile::users_of(*claim->second)) {
+  for (const protocol::User& user : protocol::users_of(*claim->second)) {
     const auto pod = model_.pods_.objects.find("d/" + user.name);
     if (!user.left || (pod != model_.pods_.objects.end() && !pod->second->node_name.empty())) return write;
   }

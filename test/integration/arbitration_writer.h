@@ -78,7 +78,7 @@ class ModelWriter : public manager::ObjectApi, public manager::EventSink, public
   inventory::Inventory inventory_;
   SeededRandom random_;
   allocator::Allocator allocator_;
-  manager::NodeTracker nodes_;
+  nodes::NodeTracker nodes_;
   manager::ClusterAssumptions assumptions_;
   manager::StoreView view_;
   manager::Runner runner_;

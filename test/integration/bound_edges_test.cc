@@ -22,7 +22,7 @@ TEST_F(Edges, APodWithExtendedResourcesIsBoundElsewhere) {
   api().merge(Api::path("DeviceClass", "gpu"), {{"spec", {{"extendedResourceName", kExtendedResource}}}});
   hold(true);
   api().create(extended_pod("p", 2));
-  ASSERT_TRUE(soon([&] { return only_claim() && reconcile::is_proven(*only_claim()); }));
+  ASSERT_TRUE(soon([&] { return only_claim() && protocol::is_proven(*only_claim()); }));
   const std::string lost = only_claim()->status.allocation->results.front().pool;
   cordon(lost);
   hold(false);

@@ -56,8 +56,8 @@ void ClaimController::start() {
 }
 
 void ClaimController::listen() {
-  pods_.store().add_index("claim", [](const api::Pod& pod) { return reconcile::claim_keys_of(pod); });
-  pods_.store().add_index("template", [](const api::Pod& pod) { return reconcile::template_keys_of(pod); });
+  pods_.store().add_index("claim", [](const api::Pod& pod) { return protocol::claim_keys_of(pod); });
+  pods_.store().add_index("template", [](const api::Pod& pod) { return protocol::template_keys_of(pod); });
   pods_.store().on_change([this](const client::Change<api::Pod>& change) { on_pod(change); });
   claims_.store().on_change([this](const client::Change<api::ResourceClaim>& change) {
     const api::ResourceClaim& claim = change.after ? *change.after : *change.before;
@@ -77,7 +77,7 @@ void ClaimController::on_pod(const client::Change<api::Pod>& change) {
   if (change.after) worker_.add("pod:" + pod.metadata.key());
   if (!change.after) made_.erase(pod.metadata.uid);
   if (!change.after || pod.done())
-    for (const std::string& key : reconcile::claim_keys_of(pod)) worker_.add("claim:" + key);
+    for (const std::string& key : protocol::claim_keys_of(pod)) worker_.add("claim:" + key);
 }
 
 void ClaimController::work(const std::string& key) {
@@ -97,7 +97,7 @@ void ClaimController::sync_pod(const std::string& key, const api::Pod& pod) {
   auto& made = made_[pod.metadata.uid];
   for (const api::PodResourceClaim& entry : pod.resource_claims) {
     if (!entry.resource_claim_template_name) continue;
-    const api::PodResourceClaimStatus* published = reconcile::published_claim(pod, entry.name);
+    const api::PodResourceClaimStatus* published = protocol::published_claim(pod, entry.name);
     if (published && !published->resource_claim_name) continue;
     if (published && claims_.store().get(pod.metadata.ns + "/" + *published->resource_claim_name)) {
       names[entry.name] = *published->resource_claim_name;
@@ -111,7 +111,7 @@ void ClaimController::sync_pod(const std::string& key, const api::Pod& pod) {
     }
     news = true;
     for (const auto& claim : claims_.store().list())
-      if (reconcile::is_for_pod(pod, *claim) && claim->metadata.annotations.contains(api::kPodClaimNameAnnotation) &&
+      if (protocol::is_for_pod(pod, *claim) && claim->metadata.annotations.contains(api::kPodClaimNameAnnotation) &&
           claim->metadata.annotations.find(api::kPodClaimNameAnnotation)->second == entry.name)
         names[entry.name] = claim->metadata.name;
     if (names.contains(entry.name)) continue;
@@ -134,12 +134,12 @@ void ClaimController::sync_pod(const std::string& key, const api::Pod& pod) {
         {"POST", Api::path("ResourceClaim", "", pod.metadata.ns) + "?" + kManager, body.dump(), "application/json"});
   }
   if (!pod.node_name.empty())
-    for (const std::string& claim_key : reconcile::claim_keys_of(pod)) {
+    for (const std::string& claim_key : protocol::claim_keys_of(pod)) {
       const auto claim = claims_.store().get(claim_key);
-      if (!claim || !claim->status.allocation || reconcile::is_reserved_for(*claim, pod.metadata.uid)) continue;
+      if (!claim || !claim->status.allocation || protocol::is_reserved_for(*claim, pod.metadata.uid)) continue;
       Json consumers = Json::array();
       for (const auto& consumer : claim->status.reserved_for) consumers.push_back(Json::parse(api::encode(consumer)));
-      consumers.push_back(Json::parse(api::encode(reconcile::pod_reference(pod))));
+      consumers.push_back(Json::parse(api::encode(protocol::pod_reference(pod))));
       calls.push_back(patch(*claim, "/status", {{"status", {{"reservedFor", consumers}}}}));
     }
   if (!news) return run(key, std::move(calls));
@@ -184,7 +184,7 @@ bool ClaimController::consumer_gone(const api::ResourceClaim& claim, const std::
 void ClaimController::sync_claim(const std::string& key, const api::ResourceClaim& claim) {
   Json remaining = Json::array();
   for (const auto& consumer : claim.status.reserved_for)
-    if (!reconcile::is_pod_reference(consumer) || !consumer_gone(claim, consumer.name, consumer.uid))
+    if (!protocol::is_pod_reference(consumer) || !consumer_gone(claim, consumer.name, consumer.uid))
       remaining.push_back(Json::parse(api::encode(consumer)));
   const bool finalizer = claim.metadata.has_finalizer(api::kDeleteProtectionFinalizer);
   const bool shrank = remaining.size() < claim.status.reserved_for.size();
@@ -203,7 +203,7 @@ void ClaimController::sync_claim(const std::string& key, const api::ResourceClai
                  chain.add(patch(now, "", {{"metadata", {{"finalizers", nullptr}}}}));
                });
   }
-  const api::OwnerReference* owner = reconcile::pod_owner(claim);
+  const api::OwnerReference* owner = protocol::pod_owner(claim);
   const auto pod = owner ? pods_.store().get(claim.metadata.ns + "/" + owner->name) : nullptr;
   const bool owner_done = pod && (pod->metadata.uid != owner->uid || pod->done());
   if (finalizer && !claim.status.allocation && empty && claim.metadata.deleting())

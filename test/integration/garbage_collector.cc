@@ -23,7 +23,7 @@ GarbageCollector::GarbageCollector(Reactor& reactor, client::Transport& transpor
       pods_(reactor, transport, random, collected("", "pods", "Pod")),
       claims_(reactor, transport, random, collected("resource.k8s.io", "resourceclaims", "ResourceClaim")) {
   claims_.store().add_index("owner", [](const api::ResourceClaim& claim) {
-    const api::OwnerReference* owner = reconcile::pod_owner(claim);
+    const api::OwnerReference* owner = protocol::pod_owner(claim);
     return owner ? std::vector<std::string>{owner->uid} : std::vector<std::string>{};
   });
   claims_.store().on_change([this](const client::Change<api::ResourceClaim>& change) {
@@ -42,7 +42,7 @@ GarbageCollector::~GarbageCollector() {
 }
 
 void GarbageCollector::check(const api::ResourceClaim& claim) {
-  const api::OwnerReference* owner = reconcile::pod_owner(claim);
+  const api::OwnerReference* owner = protocol::pod_owner(claim);
   if (!owner || claim.metadata.deleting() || chains_.contains(claim.metadata.uid)) return;
   const auto known = pods_.store().get(claim.metadata.ns + "/" + owner->name);
   if (known && known->metadata.uid == owner->uid) return;

@@ -48,11 +48,11 @@ class Groups {
         const bool here = !known->node_name.empty();
         bound += here;
         bool marked = true;
-        for (const std::string& key : reconcile::claim_keys_of(*known)) {
+        for (const std::string& key : protocol::claim_keys_of(*known)) {
           const auto claim = cluster_.watchdog().claim(key);
-          marked = marked && claim && reconcile::is_proven(*claim);
+          marked = marked && claim && protocol::is_proven(*claim);
           Timestamp at;
-          if (!claim || !claim->status.allocation || reconcile::is_proven(*claim) ||
+          if (!claim || !claim->status.allocation || protocol::is_proven(*claim) ||
               !parse_rfc3339(claim->status.allocation->allocation_timestamp, at))
             continue;
           if (now - at > 33s) return key + " is held without a mark for longer than 30 s";

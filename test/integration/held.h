@@ -54,13 +54,13 @@ class Held : public World {
   }
   std::shared_ptr<const api::ResourceClaim> claim_of(const std::string& pod) {
     const auto known = get_pod(pod);
-    const std::vector<std::string> keys = known ? reconcile::claim_keys_of(*known) : std::vector<std::string>{};
+    const std::vector<std::string> keys = known ? protocol::claim_keys_of(*known) : std::vector<std::string>{};
     return keys.empty() ? nullptr : cluster().watchdog().claim(keys.front());
   }
   bool proven(const std::vector<std::string>& pods) {
     return std::all_of(pods.begin(), pods.end(), [&](const std::string& pod) {
       const auto held = claim_of(pod);
-      return held && reconcile::is_proven(*held);
+      return held && protocol::is_proven(*held);
     });
   }
   std::string devices_node(const std::string& pod) { return claim_of(pod)->status.allocation->results.front().pool; }

@@ -120,7 +120,7 @@ class Server : public testing::TestWithParam<Kind> {
     pinned_body["metadata"]["uid"] = pinned;
     pinned_body["metadata"]["resourceVersion"] = metadata["resourceVersion"];
     write.body = pinned_body.dump();
-    write.field_manager = subresource.empty() ? reconcile::kFieldManager : reconcile::kAllocationManager;
+    write.field_manager = subresource.empty() ? protocol::kFieldManager : protocol::kAllocationManager;
     std::optional<Result<client::Written>> result;
     writer_->perform(write, [&](Result<client::Written> answer) { result = std::move(answer); });
     plane_->run_until([&] { return result.has_value(); }, 30s);
@@ -171,7 +171,7 @@ TEST_P(Server, TakesAnAllocationOnceAndSaysWhoWroteIt) {
   std::set<std::string> owners;
   for (const Json& field : allocated["metadata"]["managedFields"])
     if (owns_allocation(field)) owners.insert(field["manager"].get<std::string>());
-  EXPECT_EQ(owners, std::set<std::string>{std::string(reconcile::kAllocationManager)});
+  EXPECT_EQ(owners, std::set<std::string>{std::string(protocol::kAllocationManager)});
 
   // A rival that read before that write, and one that read after it.
   EXPECT_EQ(outcome(patch("status", allocated_on_n0(pod_made), fresh)), "Conflict");
@@ -182,7 +182,7 @@ TEST_P(Server, TakesAnAllocationOnceAndSaysWhoWroteIt) {
   // The proof: finalizer and annotation in one write, at exactly that version.
   const Json proof{{"metadata",
                     {{"finalizers", {std::string(api::kDeleteProtectionFinalizer)}},
-                     {"annotations", {{std::string(reconcile::kProofAnnotation), "x"}}}}}};
+                     {"annotations", {{std::string(protocol::kProofAnnotation), "x"}}}}}};
   EXPECT_EQ(outcome(patch("", proof, fresh)), "Conflict");
   EXPECT_EQ(outcome(patch("", proof, allocated)), "ok");
 }
@@ -365,7 +365,7 @@ TEST_P(Server, LetsTheManagerTakeAGatedPodToItsNode) {
   EXPECT_NE(affinity.find(R"("metadata.name","operator":"In","values":["n0"])"), std::string::npos) << affinity;
   const std::vector<Json> made = api_->list("ResourceClaim");
   ASSERT_EQ(made.size(), 1u);
-  EXPECT_TRUE(made[0]["metadata"]["annotations"].contains(std::string(reconcile::kProofAnnotation)));
+  EXPECT_TRUE(made[0]["metadata"]["annotations"].contains(std::string(protocol::kProofAnnotation)));
   EXPECT_EQ(made[0]["status"]["reservedFor"][0]["uid"], ungated["metadata"]["uid"]);
 }
 

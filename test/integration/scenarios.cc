@@ -206,12 +206,12 @@ void play_reasons(Stage& s) {
   s.cluster().pass(2s);
   // A tenant forges the announcement that the pod leaves its claim at a future version.
   const auto waiting = s.watchdog().claim(
-      "default/" + reconcile::generated_claim_name("p", "gpu", held["metadata"]["uid"].get<std::string>()));
+      "default/" + protocol::generated_claim_name("p", "gpu", held["metadata"]["uid"].get<std::string>()));
   if (waiting)
     s.api().merge(
         Api::path("Pod", "p"),
         {{"metadata",
-          {{"annotations", {{std::string(reconcile::kLeavingAnnotation), waiting->metadata.uid + "@99999999999"}}}}}});
+          {{"annotations", {{std::string(protocol::kLeavingAnnotation), waiting->metadata.uid + "@99999999999"}}}}}});
   s.cluster().pass(35s);  // long enough for a condition
   for (const Json& change : {tainted, cordoned, tainted}) {
     s.api().merge(path, change);
@@ -268,15 +268,15 @@ void play_bound_moves(Stage& s) {
     return std::all_of(pods.begin(), pods.end(), [&](const std::string& name) {
       const auto known = s.watchdog().pod("default/" + name);
       if (!known) return false;
-      const std::vector<std::string> keys = reconcile::claim_keys_of(*known);
+      const std::vector<std::string> keys = protocol::claim_keys_of(*known);
       const auto held = keys.empty() ? nullptr : s.watchdog().claim(keys.front());
-      return held && reconcile::is_proven(*held) && !lost.contains(held->status.allocation->results.front().pool);
+      return held && protocol::is_proven(*held) && !lost.contains(held->status.allocation->results.front().pool);
     });
   };
   s.await("all proven", proven_elsewhere);
   for (const std::string& name : pods)
     lost.insert(s.watchdog()
-                    .claim(reconcile::claim_keys_of(*s.watchdog().pod("default/" + name)).front())
+                    .claim(protocol::claim_keys_of(*s.watchdog().pod("default/" + name)).front())
                     ->status.allocation->results.front()
                     .pool);
   for (const std::string& node : lost) s.api().merge(Api::path("Node", node), {{"spec", {{"unschedulable", true}}}});

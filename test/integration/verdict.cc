@@ -70,7 +70,7 @@ class Inspection {
       std::vector<std::string> made;
       for (const api::ResourceClaim& claim : claims_) {
         const auto annotation = claim.metadata.annotations.find(api::kPodClaimNameAnnotation);
-        if (reconcile::is_for_pod(pod, claim) && annotation != claim.metadata.annotations.end() &&
+        if (protocol::is_for_pod(pod, claim) && annotation != claim.metadata.annotations.end() &&
             annotation->second == entry.name)
           made.push_back(claim.metadata.name);
       }
@@ -78,21 +78,21 @@ class Inspection {
         say(name + " entry " + entry.name + " has " + std::to_string(made.size()) + " claims");
         continue;
       }
-      const api::PodResourceClaimStatus* published = reconcile::published_claim(pod, entry.name);
+      const api::PodResourceClaimStatus* published = protocol::published_claim(pod, entry.name);
       if (!published || published->resource_claim_name != made.front())
         say(name + " entry " + entry.name + " publishes another claim than " + made.front());
     }
     if (options_.may_wait.contains(pod.metadata.key())) return;
     if (pod.node_name.empty()) return say(name + " is not bound");
-    for (const std::string& key : reconcile::claim_keys_of(pod)) {
+    for (const std::string& key : protocol::claim_keys_of(pod)) {
       // If a device plugin serves the pod, no claim is created for its extended resources.
-      if (!pod.extended_resource_claim_status && key == pod.metadata.ns + "/" + reconcile::extended_claim_name(pod))
+      if (!pod.extended_resource_claim_status && key == pod.metadata.ns + "/" + protocol::extended_claim_name(pod))
         continue;
       const auto claim =
           std::find_if(claims_.begin(), claims_.end(), [&](const auto& c) { return c.metadata.key() == key; });
       if (claim == claims_.end() || !claim->status.allocation)
         say(name + " is bound, and its claim " + key + " is not allocated");
-      else if (!reconcile::is_reserved_for(*claim, pod.metadata.uid))
+      else if (!protocol::is_reserved_for(*claim, pod.metadata.uid))
         say(name + " is bound, and its claim " + key + " is not reserved for it");
     }
   }
@@ -100,10 +100,10 @@ class Inspection {
   void check_claim(const api::ResourceClaim& claim) {
     const std::string name = "claim " + claim.metadata.key();
     if (options_.ignored_claims.contains(claim.metadata.key())) return;
-    if (const api::OwnerReference* owner = reconcile::pod_owner(claim); owner && !pods_.contains(owner->uid))
+    if (const api::OwnerReference* owner = protocol::pod_owner(claim); owner && !pods_.contains(owner->uid))
       say(name + " belongs to a pod that is gone");
     for (const api::ResourceClaimConsumerReference& consumer : claim.status.reserved_for) {
-      if (!reconcile::is_pod_reference(consumer)) continue;
+      if (!protocol::is_pod_reference(consumer)) continue;
       const auto pod = pods_.find(consumer.uid);
       if (pod == pods_.end() || pod->second.done()) say(name + " is reserved for a pod that is gone or done");
     }
@@ -115,7 +115,7 @@ class Inspection {
     }
     if (!finalizer) say(name + " is allocated without finalizer");
     if (claim.status.reserved_for.empty()) say(name + " is allocated and reserved for nobody");
-    if (options_.proven && reconcile::is_allocated_by_us(claim) && !reconcile::is_proven(claim))
+    if (options_.proven && protocol::is_allocated_by_us(claim) && !protocol::is_proven(claim))
       say(name + " is allocated and not proven");
   }
 
@@ -196,7 +196,7 @@ void Watchdog::on_claim(const client::Change<api::ResourceClaim>& change) {
   }
   const auto entry_of = [](const api::ResourceClaim& claim) {
     const auto annotation = claim.metadata.annotations.find(api::kPodClaimNameAnnotation);
-    const api::OwnerReference* owner = reconcile::pod_owner(claim);
+    const api::OwnerReference* owner = protocol::pod_owner(claim);
     return owner && annotation != claim.metadata.annotations.end() ? owner->uid + "/" + annotation->second : "";
   };
   if (!change.after) {

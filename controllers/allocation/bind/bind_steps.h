@@ -26,7 +26,7 @@ struct BindContext {
   const reconcile::View& view;
   const api::Pod& pod;
   const PodState& state;  // its claims: all allocated, none over-committed
-  NodeChooser& nodes;
+  nodes::NodeChooser& nodes;
   const std::string& node;  // the chosen node, to which the pod is to be bound
 };
 

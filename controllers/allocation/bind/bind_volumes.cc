@@ -14,6 +14,7 @@
 
 namespace dra::allocation {
 
+using namespace protocol;
 using namespace reconcile;
 
 namespace {
@@ -65,7 +66,7 @@ Write write_unmarked(Kind kind, const api::ObjectMeta& metadata) {
                "unmark-volume");
 }
 
-Write write_claim_ref(const VolumeNeeds::Pair& pair, const std::string& node, WallTime now) {
+Write write_claim_ref(const nodes::VolumeNeeds::Pair& pair, const std::string& node, WallTime now) {
   const api::ObjectMeta& claim = pair.claim->metadata;
   Json annotations{{kVolumeBindingAnnotation, mark(node, now)}};
   // kube-controller-manager does not release a volume that somebody reserved for the claim by name.
@@ -104,7 +105,7 @@ class Waiting {
     }
   }
 
-  void bind(const VolumeNeeds::Pair& pair) {
+  void bind(const nodes::VolumeNeeds::Pair& pair) {
     const auto& ref = pair.volume->claim_ref;
     const std::optional<Timestamp> since = asked_since(pair.volume->metadata, node_, now_);
     if (!ref || ref->uid.empty() || !since) return writes_.push_back(write_claim_ref(pair, node_, now_));
@@ -147,11 +148,11 @@ class Waiting {
 }  // namespace
 
 StepAnswer bind_volumes(const BindContext& context) {
-  const VolumeNeeds needs = context.nodes.volumes(context.pod, context.node);
+  const nodes::VolumeNeeds needs = context.nodes.volumes(context.pod, context.node);
   if (needs.done()) return StepAnswer::done();
   Waiting waiting(context);
-  for (const VolumeNeeds::Claim& claim : needs.provision) waiting.provision(*claim);
-  for (const VolumeNeeds::Pair& pair : needs.bind) waiting.bind(pair);
+  for (const nodes::VolumeNeeds::Claim& claim : needs.provision) waiting.provision(*claim);
+  for (const nodes::VolumeNeeds::Pair& pair : needs.bind) waiting.bind(pair);
   return std::move(waiting).answer();
 }
 

@@ -8,6 +8,7 @@
 
 namespace dra::allocation::bad_groups_test {
 
+using namespace protocol;
 using namespace reconcile;
 
 namespace {

@@ -13,6 +13,7 @@
 
 namespace dra::allocation {
 
+using namespace protocol;
 using namespace reconcile;
 
 namespace {
@@ -113,7 +114,7 @@ void GroupReconcile::go() {
       ++lifting;
       continue;
     }
-    const std::optional<NodeChoice> choice = ready_to_go(context, without_conflict, out);
+    const std::optional<nodes::NodeChoice> choice = ready_to_go(context, without_conflict, out);
     if (!choice) {
       progress = progress || out.has_writes() || out.has_live_gets();
       continue;
@@ -160,7 +161,7 @@ bool GroupReconcile::leave_all() {
 bool GroupReconcile::has_homeless() {
   return std::any_of(pods_.begin(), pods_.end(), [](Member& member) {
     if (!member.settled || goes_anywhere(member.context)) return false;
-    const NodeChoice choice = candidate_nodes(member.context, member.out).choice;
+    const nodes::NodeChoice choice = candidate_nodes(member.context, member.out).choice;
     return choice.nodes.empty() && !choice.watch_lags;
   });
 }

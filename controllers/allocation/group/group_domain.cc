@@ -13,6 +13,7 @@
 
 namespace dra::allocation {
 
+using namespace protocol;
 using namespace reconcile;
 
 std::vector<std::string> GroupReconcile::nodes_of_pinned() const {

@@ -20,6 +20,7 @@
 
 namespace dra::allocation {
 
+using namespace protocol;
 using namespace reconcile;
 
 void GroupReconcile::decide(uint32_t needed) {
@@ -82,7 +83,7 @@ std::vector<gang::Member> GroupReconcile::questions_about(const std::vector<size
   if (made_->asked == asked && made_->shapes_version == version) return std::move(made_->questions);
   std::vector<gang::Member> questions;
   questions.reserve(asked.size());
-  MemberShapes shapes(tools_.nodes);
+  nodes::MemberShapes shapes(tools_.nodes);
   for (const size_t i : asked) {
     const PodContext& context = pods_[i].context;
     gang::Member& one = questions.emplace_back();
@@ -197,7 +198,7 @@ std::string GroupReconcile::why_not_alone(Member& member, bool* refused) {
   const PodContext& context = member.context;
   Candidates candidates = candidate_nodes(context, member.out);
   member.obstacles = std::move(candidates.obstacles);
-  const NodeChoice& choice = candidates.choice;
+  const nodes::NodeChoice& choice = candidates.choice;
   if (choice.watch_lags) return "";
   const std::vector<allocator::NodeId> order = numbers_of(choice, tools_.inventory);
   allocator::Request request;

@@ -16,6 +16,7 @@
 
 namespace dra::allocation {
 
+using namespace protocol;
 using namespace reconcile;
 
 namespace {

@@ -12,6 +12,6 @@ namespace dra::allocation {
 
 // `membership` is kMember or kWaits; the pod is gated by us, or ours to bind.
 reconcile::Outcome reconcile_member(const reconcile::View& view, const api::Pod& pod, const Tools& tools,
-                                    const reconcile::Membership& membership);
+                                    const protocol::Membership& membership);
 
 }  // namespace dra::allocation

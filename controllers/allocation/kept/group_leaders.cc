@@ -4,6 +4,7 @@
 
 namespace dra::allocation {
 
+using namespace protocol;
 using namespace reconcile;
 
 const api::Pod* GroupLeaders::leader_of(const View& view, const std::string& group, const api::Pod* changed,

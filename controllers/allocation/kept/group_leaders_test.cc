@@ -8,6 +8,7 @@
 
 namespace dra::allocation::group_leaders_test {
 
+using namespace protocol;
 using namespace reconcile;
 
 namespace {

@@ -42,10 +42,10 @@ struct Sources {
 };
 
 struct MemberFacts {
-  MemberFacts(const reconcile::View& view, const Options& options, reconcile::Membership of, GroupMembers all);
+  MemberFacts(const reconcile::View& view, const Options& options, protocol::Membership of, GroupMembers all);
   void derive_changed(const reconcile::View& view, const Options& options);
 
-  const reconcile::Membership membership;
+  const protocol::Membership membership;
   const GroupMembers members;
   std::vector<PodFacts> facts;  // of members.waiting, in its order
   // What the search was last asked about which of `facts`, and NodeChooser::shapes_version() then.
@@ -60,7 +60,7 @@ class KeptMembers {
   static constexpr size_t kMost = 4;
 
   std::shared_ptr<MemberFacts> take(const reconcile::View& view, const Options& options,
-                                    const reconcile::Membership& membership);
+                                    const protocol::Membership& membership);
   // Only of a view that has watched_pod().
   void keep(const reconcile::View& view, std::shared_ptr<MemberFacts> made);
   void pod_changed(const api::Pod& pod);  // before or after the change

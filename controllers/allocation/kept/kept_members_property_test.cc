@@ -13,6 +13,7 @@
 
 namespace dra::allocation::kept_members_property_test {
 
+using namespace protocol;
 using namespace reconcile;
 
 namespace {

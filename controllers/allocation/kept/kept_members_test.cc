@@ -13,6 +13,7 @@
 
 namespace dra::allocation::kept_members_test {
 
+using namespace protocol;
 using namespace reconcile;
 
 namespace {

@@ -9,6 +9,7 @@
 
 namespace dra::allocation {
 
+using namespace protocol;
 using namespace reconcile;
 
 bool KeptNodes::keep(const std::string& group, One one, size_t all_nodes) {

@@ -14,10 +14,10 @@
 namespace dra::allocation {
 
 struct GroupMembers {
-  reconcile::GroupRef group;
+  protocol::GroupRef group;
   uint32_t min_count = 0;
   Duration hold_timeout{};
-  reconcile::TopologyWish topology;
+  protocol::TopologyWish topology;
   // Ours to place, oldest first: gated by us, or ours to bind. Reconciling the first one's key reconciles them all.
   std::vector<const api::Pod*> waiting;
   // A member was ungated or bound, and has not failed: the others join it one by one.
@@ -25,7 +25,7 @@ struct GroupMembers {
 };
 
 // The members of the group of a member pod (Membership::State::kMember).
-GroupMembers members_of(const reconcile::View& view, const reconcile::Membership& membership, const Options& options);
+GroupMembers members_of(const reconcile::View& view, const protocol::Membership& membership, const Options& options);
 // By age, so that a later member does not take over in the middle of a step.
 bool is_older(const api::Pod* a, const api::Pod* b);
 // The pod is a member of the group (its key) and ours to place.

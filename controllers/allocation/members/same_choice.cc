@@ -2,7 +2,8 @@
 
 namespace dra::allocation {
 
-const NodeChoice* SameChoice::find(const NodeChooser& nodes, const api::Pod& pod, const std::string& node) const {
+const nodes::NodeChoice* SameChoice::find(const nodes::NodeChooser& nodes, const api::Pod& pod,
+                                          const std::string& node) const {
   const auto known = by_node_.find(node);
   if (known == by_node_.end()) return nullptr;
   const api::Pod& other = *known->second.pod;
@@ -12,8 +13,8 @@ const NodeChoice* SameChoice::find(const NodeChooser& nodes, const api::Pod& pod
   return same ? &known->second.choice : nullptr;
 }
 
-void SameChoice::note(const NodeChooser& nodes, const api::Pod& pod, const std::string& node,
-                      const NodeChoice& choice) {
+void SameChoice::note(const nodes::NodeChooser& nodes, const api::Pod& pod, const std::string& node,
+                      const nodes::NodeChoice& choice) {
   if (choice.nodes.empty() || choice.depends_on_pods || nodes.counts_on(pod) != node || nodes.shape(pod).empty())
     return;
   by_node_.insert_or_assign(node, Known{&pod, choice});

@@ -17,14 +17,15 @@ namespace dra::allocation {
 class SameChoice {
  public:
   // Null: ask the chooser. Valid until the next note().
-  const NodeChoice* find(const NodeChooser& nodes, const api::Pod& pod, const std::string& node) const;
-  void note(const NodeChooser& nodes, const api::Pod& pod, const std::string& node, const NodeChoice& choice);
+  const nodes::NodeChoice* find(const nodes::NodeChooser& nodes, const api::Pod& pod, const std::string& node) const;
+  void note(const nodes::NodeChooser& nodes, const api::Pod& pod, const std::string& node,
+            const nodes::NodeChoice& choice);
   void forget_all() { by_node_.clear(); }
 
  private:
   struct Known {
     const api::Pod* pod;
-    NodeChoice choice;
+    nodes::NodeChoice choice;
   };
   std::unordered_map<std::string, Known> by_node_;
 };

@@ -12,6 +12,7 @@
 
 namespace dra::allocation {
 
+using namespace protocol;
 using namespace reconcile;
 
 bool is_reserved_at_once(const PodContext& context, const api::ResourceClaim& claim) {

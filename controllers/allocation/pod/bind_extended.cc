@@ -22,6 +22,7 @@
 
 namespace dra::allocation {
 
+using namespace protocol;
 using namespace reconcile;
 
 namespace {
@@ -119,7 +120,7 @@ struct ExtendedSearch {
   std::string kept_devices;
 };
 
-ExtendedSearch search_beside_plugins(const PodContext& context, const NodeChoice& choice, Outcome& out) {
+ExtendedSearch search_beside_plugins(const PodContext& context, const nodes::NodeChoice& choice, Outcome& out) {
   const Tools& tools = context.tools;
   ExtendedSearch search;
   allocator::Request& request = search.request;

@@ -8,6 +8,7 @@
 
 namespace dra::allocation::bind_extended_test {
 
+using namespace protocol;
 using namespace reconcile;
 using namespace std::chrono_literals;
 using Json = nlohmann::json;

@@ -12,6 +12,7 @@
 
 namespace dra::allocation {
 
+using namespace protocol;
 using namespace reconcile;
 
 namespace {
@@ -24,11 +25,11 @@ std::string unread_selector(const api::ResourceClaim& claim, size_t bytes) {
 }
 
 // choose_among() for the one node of the pod's devices, by the answer for another member if that is the same.
-NodeChoice choose_node(const PodContext& context, const std::string& node) {
+nodes::NodeChoice choose_node(const PodContext& context, const std::string& node) {
   if (context.group == nullptr || !context.extended.empty()) return choose_among(context, {node}, true);
   SameChoice& same = context.group->same_choice;
-  if (const NodeChoice* known = same.find(context.tools.nodes, context.pod, node)) return *known;
-  NodeChoice choice = choose_among(context, {node}, true);
+  if (const nodes::NodeChoice* known = same.find(context.tools.nodes, context.pod, node)) return *known;
+  nodes::NodeChoice choice = choose_among(context, {node}, true);
   same.note(context.tools.nodes, context.pod, node, choice);
   return choice;
 }
@@ -37,7 +38,7 @@ NodeChoice choose_node(const PodContext& context, const std::string& node) {
 
 Candidates candidate_nodes(const PodContext& context, Outcome& out) {
   if (context.role == Role::kBoundBare) return {{{context.pod.node_name}, "", false}, {}};
-  NodeChooser& nodes = context.tools.nodes;
+  nodes::NodeChooser& nodes = context.tools.nodes;
   std::vector<std::string> only;
   bool restricted = false;
   for (const ClaimState& claim : context.state.claims) {
@@ -66,9 +67,9 @@ Candidates candidate_nodes(const PodContext& context, Outcome& out) {
   return found;
 }
 
-NodeChoice choose_among(const PodContext& context, std::vector<std::string> only, bool restricted) {
-  NodeChooser& nodes = context.tools.nodes;
-  NodeChoice choice;
+nodes::NodeChoice choose_among(const PodContext& context, std::vector<std::string> only, bool restricted) {
+  nodes::NodeChooser& nodes = context.tools.nodes;
+  nodes::NodeChoice choice;
   if (context.claimed)
     choice = choose_beside_plugins(context, restricted ? std::move(only) : nodes.all_nodes());
   else if (is_served_by_claim(context))

@@ -11,14 +11,14 @@
 namespace dra::allocation {
 
 struct Candidates {
-  NodeChoice choice;
+  nodes::NodeChoice choice;
   Obstacles obstacles;
 };
 
 // Requeues the pod when nodes are kept from it: nothing unparks it when they no longer are.
 Candidates candidate_nodes(const PodContext& context, reconcile::Outcome& out);
 // The nodes of `only` that fit the pod; where not `restricted`, of all nodes. Nothing is kept from it.
-NodeChoice choose_among(const PodContext& context, std::vector<std::string> only, bool restricted);
+nodes::NodeChoice choose_among(const PodContext& context, std::vector<std::string> only, bool restricted);
 // The node that allocated claims pin the pod to; null: none does.
 const std::string* pinned_node(const PodState& state);
 

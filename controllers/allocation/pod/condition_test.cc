@@ -8,6 +8,7 @@
 
 namespace dra::allocation::condition_test {
 
+using namespace protocol;
 using namespace reconcile;
 using namespace std::chrono_literals;
 

@@ -28,8 +28,8 @@ struct PodContext {
   const api::Pod& pod;
   Role role;  // not kNone
   const PodState& state;
-  const std::vector<reconcile::ExtendedResource>& extended;
-  const std::vector<reconcile::ExtendedResource>* claimed;  // PodFacts::claimed, or a supposed claim; null: nothing
+  const std::vector<protocol::ExtendedResource>& extended;
+  const std::vector<protocol::ExtendedResource>* claimed;  // PodFacts::claimed, or a supposed claim; null: nothing
   const Tools& tools;
   GroupHints* group = nullptr;  // of the members of a group that is not launched; null: the pod is reconciled alone
 };

@@ -21,6 +21,7 @@
 
 namespace dra::allocation {
 
+using namespace protocol;
 using namespace reconcile;
 
 namespace {
@@ -75,7 +76,7 @@ void decide_claims(const PodContext& context, Outcome& out) {
     return go_on_later(context, later, out);
   }
   Candidates candidates = candidate_nodes(context, out);
-  const NodeChoice& choice = candidates.choice;
+  const nodes::NodeChoice& choice = candidates.choice;
   if (waits_for_watch(choice, out)) return;
   if (choice.nodes.empty()) return withdraw_or_leave(context, out) ? void() : report_no_node(context, candidates, out);
   allocator::Request request;

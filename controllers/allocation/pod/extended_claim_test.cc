@@ -5,6 +5,7 @@
 
 namespace dra::allocation::extended_claim_test {
 
+using namespace protocol;
 using namespace reconcile;
 
 constexpr const char* kGpu = "example.com/gpu";

@@ -13,6 +13,7 @@
 
 namespace dra::allocation {
 
+using namespace protocol;
 using namespace reconcile;
 
 namespace {
@@ -77,7 +78,7 @@ bool serve_by_plugins(const PodContext& context, Outcome& out) {
   return false;
 }
 
-void keep_advertising(const PodContext& context, NodeChoice& choice) {
+void keep_advertising(const PodContext& context, nodes::NodeChoice& choice) {
   if (context.extended.empty() || context.role != Role::kGated || is_releasing(context) ||
       is_served_by_claim(context) || choice.nodes.empty())
     return;
@@ -86,7 +87,7 @@ void keep_advertising(const PodContext& context, NodeChoice& choice) {
     choice.why_none = "no node that the claims of this pod allow advertises its extended resources.";
 }
 
-void narrow_to_advertising(const PodContext& context, const NodeChoice& choice, api::NodeSelectorTerm& term) {
+void narrow_to_advertising(const PodContext& context, const nodes::NodeChoice& choice, api::NodeSelectorTerm& term) {
   if (context.extended.empty() || is_releasing(context) || is_served_by_claim(context)) return;
   std::vector<std::string> hosts = advertising_hosts(context.view, context.tools.nodes.all_nodes(), context.extended);
   if (!choice.nodes.empty()) {
@@ -106,7 +107,7 @@ void narrow_to_advertising(const PodContext& context, const NodeChoice& choice, 
   term.match_expressions.push_back({kHostnameLabel, "In", std::move(hosts)});
 }
 
-NodeChoice choose_beside_plugins(const PodContext& context, std::vector<std::string> among) {
+nodes::NodeChoice choose_beside_plugins(const PodContext& context, std::vector<std::string> among) {
   std::erase_if(among, [&](const std::string& name) {
     const api::Node* node = context.view.node(name);
     return !node || to_claim_on(*node, context.extended) != *context.claimed;

@@ -15,10 +15,10 @@ namespace dra::allocation {
 // resources: kube-scheduler would allocate the devices itself, unproven.
 bool serve_by_plugins(const PodContext& context, reconcile::Outcome& out);
 // Keeps only those nodes of the choice whose device plugins advertise the pod's extended resources.
-void keep_advertising(const PodContext& context, NodeChoice& choice);
+void keep_advertising(const PodContext& context, nodes::NodeChoice& choice);
 // Restricts the term to nodes whose device plugins advertise them; with claims, to such nodes of the choice.
-void narrow_to_advertising(const PodContext& context, const NodeChoice& choice, api::NodeSelectorTerm& term);
+void narrow_to_advertising(const PodContext& context, const nodes::NodeChoice& choice, api::NodeSelectorTerm& term);
 // The nodes on which the claim (context.claimed, existing or supposed) serves what the device plugins do not.
-NodeChoice choose_beside_plugins(const PodContext& context, std::vector<std::string> among);
+nodes::NodeChoice choose_beside_plugins(const PodContext& context, std::vector<std::string> among);
 
 }  // namespace dra::allocation

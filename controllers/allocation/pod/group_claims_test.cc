@@ -5,6 +5,7 @@
 
 namespace dra::allocation::group_claims_test {
 
+using namespace protocol;
 using namespace reconcile;
 
 namespace {

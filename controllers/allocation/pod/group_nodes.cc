@@ -9,7 +9,7 @@
 namespace dra::allocation {
 
 GroupNodes::GroupNodes(const std::vector<SearchedPod>& pods, const reconcile::View& view,
-                       inventory::Inventory& inventory, NodeChooser& nodes)
+                       inventory::Inventory& inventory, nodes::NodeChooser& nodes)
     : pods_(pods), view_(view), inventory_(inventory), nodes_(nodes), version_(nodes.version()) {
   for (const SearchedPod& one : pods) {
     influence_ = std::max(influence_, gang::influence_of(one.context->pod));
@@ -20,7 +20,7 @@ GroupNodes::GroupNodes(const std::vector<SearchedPod>& pods, const reconcile::Vi
 
 std::vector<gang::Candidate> GroupNodes::candidates(size_t member) {
   Candidates all = candidate_nodes(*pods_[member].context, *pods_[member].out);
-  const NodeChoice& choice = all.choice;
+  const nodes::NodeChoice& choice = all.choice;
   *pods_[member].obstacles = std::move(all.obstacles);
   watch_lags_ = watch_lags_ || choice.watch_lags;
   const std::vector<allocator::NodeId> numbers = numbers_of(choice, inventory_);
@@ -32,7 +32,8 @@ std::vector<gang::Candidate> GroupNodes::candidates(size_t member) {
 }
 
 std::optional<gang::NodeFacts> GroupNodes::look(size_t member, gang::NodeId node) {
-  const NodeChoice choice = choose_among(*pods_[member].context, {std::string(inventory_.node_name(node))}, true);
+  const nodes::NodeChoice choice =
+      choose_among(*pods_[member].context, {std::string(inventory_.node_name(node))}, true);
   pods_[member].obstacles->on_pods = choice.depends_on_pods;
   pods_[member].obstacles->on_capacity = choice.depends_on_capacity;
   watch_lags_ = watch_lags_ || choice.watch_lags;

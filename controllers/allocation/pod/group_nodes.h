@@ -25,7 +25,7 @@ class GroupNodes : public gang::Nodes {
  public:
   // `pods`: those of GangRequest::members, in its order. Both must outlive it.
   GroupNodes(const std::vector<SearchedPod>& pods, const reconcile::View& view, inventory::Inventory& inventory,
-             NodeChooser& nodes);
+             nodes::NodeChooser& nodes);
 
   Influence influence() const override { return influence_; }
   uint64_t version() const override { return version_; }
@@ -47,7 +47,7 @@ class GroupNodes : public gang::Nodes {
   const std::vector<SearchedPod>& pods_;
   const reconcile::View& view_;
   inventory::Inventory& inventory_;
-  NodeChooser& nodes_;
+  nodes::NodeChooser& nodes_;
   Influence influence_ = Influence::kNode;
   uint64_t version_ = 0;
   bool volumes_ = false;  // some member has volumes

@@ -8,9 +8,10 @@
 
 namespace dra::allocation {
 
+using namespace protocol;
 using namespace reconcile;
 
-std::map<std::string, std::vector<std::string>> leave_kept_nodes(const PodContext& context, NodeChoice& choice,
+std::map<std::string, std::vector<std::string>> leave_kept_nodes(const PodContext& context, nodes::NodeChoice& choice,
                                                                  Outcome& out) {
   std::map<std::string, std::vector<std::string>> kept;
   KeptNodes& nodes = context.tools.kept;

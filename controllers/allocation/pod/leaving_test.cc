@@ -10,6 +10,7 @@
 
 namespace dra::allocation::leaving_test {
 
+using namespace protocol;
 using namespace reconcile;
 using namespace std::chrono_literals;
 using Json = nlohmann::json;

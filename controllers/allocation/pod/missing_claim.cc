@@ -6,6 +6,7 @@
 
 namespace dra::allocation {
 
+using namespace protocol;
 using namespace reconcile;
 
 void watch_missing_claim(const PodContext& context, Outcome& out) {

@@ -6,6 +6,7 @@
 
 namespace dra::allocation::missing_claim_test {
 
+using namespace protocol;
 using namespace reconcile;
 using namespace std::chrono_literals;
 

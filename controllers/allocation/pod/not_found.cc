@@ -13,6 +13,7 @@
 
 namespace dra::allocation {
 
+using namespace protocol;
 using namespace reconcile;
 
 namespace {
@@ -106,7 +107,7 @@ verdict::Verdict verdict_of(const PodContext& context, const Obstacles& obstacle
 }
 
 void report_no_node(const PodContext& context, const Candidates& candidates, Outcome& out) {
-  const NodeChoice& choice = candidates.choice;
+  const nodes::NodeChoice& choice = candidates.choice;
   park_pod(context, {std::string(kNodesCause)}, candidates.obstacles, out);
   if (choice.ask_again) out.requeue_in(*choice.ask_again);
   const std::string pins = what_pins(context);

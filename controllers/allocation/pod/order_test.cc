@@ -6,6 +6,7 @@
 
 namespace dra::allocation::order_test {
 
+using namespace protocol;
 using namespace reconcile;
 
 namespace {

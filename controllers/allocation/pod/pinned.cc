@@ -12,6 +12,7 @@
 
 namespace dra::allocation {
 
+using namespace protocol;
 using namespace reconcile;
 
 namespace {
@@ -57,8 +58,8 @@ std::string text_of(const api::NodeSelector& selector) {
 }
 
 // The nodes that all selectors and the pod's own required affinity match: lifting the gate added the pin to the latter.
-void list_nodes(const api::Pod& pod, const std::vector<const api::NodeSelector*>& selectors, NodeChooser& chooser,
-                Pin& pin) {
+void list_nodes(const api::Pod& pod, const std::vector<const api::NodeSelector*>& selectors,
+                nodes::NodeChooser& chooser, Pin& pin) {
   for (const std::string& node : chooser.all_nodes()) {
     const auto fits = [&](const api::NodeSelector* selector) { return chooser.matches(*selector, node); };
     if (!std::all_of(selectors.begin(), selectors.end(), fits)) continue;
@@ -70,7 +71,7 @@ void list_nodes(const api::Pod& pod, const std::vector<const api::NodeSelector*>
 
 // What pins the pod: the nodes of the devices that we proved for it, by name or by every label in the selectors of the
 // allocations. Nothing when no allocation of ours does.
-std::optional<Pin> pin_of(const View& view, const api::Pod& pod, NodeChooser& chooser) {
+std::optional<Pin> pin_of(const View& view, const api::Pod& pod, nodes::NodeChooser& chooser) {
   Pin pin;
   std::vector<const api::NodeSelector*> selectors;
   const std::string* only = nullptr;
@@ -97,9 +98,9 @@ std::optional<Pin> pin_of(const View& view, const api::Pod& pod, NodeChooser& ch
 // the eviction of a pending pod (job_controller.go, isPodFailed), but the pod garbage collector makes the pod Failed
 // (gc_controller.go, gcUnscheduledTerminatingPods): so a Job that counts disrupted pods must be able to bear all
 // evictions that are under way.
-std::string why_job_is_left(const api::Pod& pod, const api::OwnerReference& job, NodeChooser& nodes) {
+std::string why_job_is_left(const api::Pod& pod, const api::OwnerReference& job, nodes::NodeChooser& nodes) {
   if (!job.api_version.starts_with("batch/")) return "it belongs to a Job of " + job.api_version;
-  const NodeChooser::JobPolicy known = nodes.job_policy(pod.metadata.ns, job.name, job.uid);
+  const nodes::NodeChooser::JobPolicy known = nodes.job_policy(pod.metadata.ns, job.name, job.uid);
   if (!known.why_unknown.empty()) return known.why_unknown;
   if (known.pod_replacement_policy.empty()) return "its Job is not known yet";
   if (known.pod_replacement_policy == "Failed") {
@@ -113,7 +114,7 @@ std::string why_job_is_left(const api::Pod& pod, const api::OwnerReference& job,
 
 // Why the pod is not evicted; empty: it may be.
 std::string why_kept(const View& view, const api::Pod& pod, const Pin& pin, const Options& options,
-                     NodeChooser& nodes) {
+                     nodes::NodeChooser& nodes) {
   if (!options.recreate_pinned_pods) return "--recreate-pinned-pods is off";
   const std::optional<std::string> label = nodes.namespace_label(pod.metadata.ns, std::string(kRecreateLabel));
   if (!label) return "its namespace is not known yet";
@@ -161,7 +162,7 @@ bool is_unschedulable(const api::Pod& pod) {
          !pod.metadata.deleting() && unschedulable(pod);
 }
 
-Outcome look_at_pinned(const View& view, const api::Pod& pod, const Options& options, NodeChooser& nodes,
+Outcome look_at_pinned(const View& view, const api::Pod& pod, const Options& options, nodes::NodeChooser& nodes,
                        Recreations& recreations) {
   Outcome outcome;
   const std::optional<Pin> pin = pin_of(view, pod, nodes);

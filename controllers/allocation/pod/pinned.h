@@ -25,6 +25,6 @@ bool is_unschedulable(const api::Pod& pod);
 // One reconcile of such a pod; does nothing when we allocated and proved no claim of it. An eviction is noted in
 // `recreations` when it is decided, so that the next pod of the owner sees it.
 reconcile::Outcome look_at_pinned(const reconcile::View& view, const api::Pod& pod, const Options& options,
-                                  NodeChooser& nodes, Recreations& recreations);
+                                  nodes::NodeChooser& nodes, Recreations& recreations);
 
 }  // namespace dra::allocation

@@ -12,9 +12,10 @@
 
 namespace dra::allocation {
 
+using namespace protocol;
 using namespace reconcile;
 
-bool waits_for_watch(const NodeChoice& choice, Outcome& out) {
+bool waits_for_watch(const nodes::NodeChoice& choice, Outcome& out) {
   if (choice.watch_lags) out.requeue_in(std::chrono::seconds(1));
   return choice.watch_lags;
 }

@@ -7,7 +7,7 @@
 namespace dra::allocation {
 
 // The choice needs something not yet known: nothing may be concluded from it, and the pod is requeued.
-bool waits_for_watch(const NodeChoice& choice, reconcile::Outcome& out);
+bool waits_for_watch(const nodes::NodeChoice& choice, reconcile::Outcome& out);
 // A Binding of the pod is under way, perhaps in its group's list: the stream requeues the pod, or the failure does.
 bool is_being_bound(const PodContext& context, reconcile::Outcome& out);
 // Bind mode: true when all bind steps are done for the first candidate (always true otherwise). If not, writes what

@@ -7,6 +7,7 @@
 
 namespace dra::allocation::recreations_test {
 
+using namespace protocol;
 using namespace reconcile;
 using namespace std::chrono_literals;
 

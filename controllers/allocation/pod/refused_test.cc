@@ -114,7 +114,7 @@ TEST_F(Nominated, IsClearedWhenNothingFits) {
 
 TEST_F(Nominated, IsLeftToItsOwner) {
   nodes.refused = {"n1", "n2"};
-  pod.metadata.managed_fields.push_back({std::string(reconcile::kFieldManager), "Apply", "status", true});
+  pod.metadata.managed_fields.push_back({std::string(protocol::kFieldManager), "Apply", "status", true});
   EXPECT_EQ(does(), "event FailedScheduling, parked") << "the controller claimtemplate takes its own back";
   pod.metadata.managed_fields.clear();
   pod.scheduler_name = "default-scheduler";

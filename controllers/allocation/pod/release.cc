@@ -21,6 +21,7 @@
 
 namespace dra::allocation {
 
+using namespace protocol;
 using namespace reconcile;
 
 namespace {
@@ -29,7 +30,7 @@ constexpr std::chrono::milliseconds kOverlapPause{250};
 
 // Adds this pod as a consumer of shared claims and of claims allocated by others. True when something was written,
 // cannot be written, or is not in the stream yet.
-bool reserve_claims(const PodContext& context, const NodeChoice& choice, Outcome& out) {
+bool reserve_claims(const PodContext& context, const nodes::NodeChoice& choice, Outcome& out) {
   bool busy = false;
   for (const ClaimState& claim : context.state.claims) {
     if (claim.reserved) {
@@ -124,10 +125,11 @@ void warn_of_binding_conditions(const PodContext& context, Outcome& out) {
 }  // namespace
 
 void use_claims(const PodContext& context, Outcome& out) {
-  if (const std::optional<NodeChoice> choice = ready_to_go(context, false, out)) ungate_or_bind(context, *choice, out);
+  if (const std::optional<nodes::NodeChoice> choice = ready_to_go(context, false, out))
+    ungate_or_bind(context, *choice, out);
 }
 
-std::optional<NodeChoice> ready_to_go(const PodContext& context, bool without_conflict, Outcome& out) {
+std::optional<nodes::NodeChoice> ready_to_go(const PodContext& context, bool without_conflict, Outcome& out) {
   const Role role = context.role;
   const bool releasing = is_releasing(context);
   // Observe mode writes nothing; for pods bound by others the lifecycle controller reserves.
@@ -165,7 +167,7 @@ std::optional<NodeChoice> ready_to_go(const PodContext& context, bool without_co
   return std::move(candidates.choice);
 }
 
-void ungate_or_bind(const PodContext& context, const NodeChoice& choice, Outcome& out) {
+void ungate_or_bind(const PodContext& context, const nodes::NodeChoice& choice, Outcome& out) {
   if (context.role == Role::kToBind) return bind_pod(context, std::string(choice.nodes.front()), out);
   // A pin would only keep it from every other node if this one is lost before it is bound (P8).
   if (is_bound_by_us(context) && !is_releasing(context)) return lift_gate(context, {}, out);

@@ -13,6 +13,7 @@
 
 namespace dra::allocation::steps_test {
 
+using namespace protocol;
 using namespace reconcile;
 
 namespace {

@@ -11,6 +11,7 @@
 
 namespace dra::allocation {
 
+using namespace protocol;
 using namespace reconcile;
 
 namespace {
@@ -65,7 +66,7 @@ Neighbours neighbours_of(const View& view, const api::Pod& pod, const Options& o
   return found;
 }
 
-void keep_at_home(const PodContext& context, NodeChoice& choice) {
+void keep_at_home(const PodContext& context, nodes::NodeChoice& choice) {
   // Nobody of an open group has started: without a home no domain is chosen yet.
   if (context.role != Role::kToBind || choice.nodes.empty() || pinned_node(context.state) ||
       (context.group && !context.group->home))

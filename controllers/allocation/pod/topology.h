@@ -15,10 +15,10 @@
 namespace dra::allocation {
 
 // For gang::GangRequest.
-gang::Topology topology_for(const reconcile::TopologyWish& wish, const Options& options);
+gang::Topology topology_for(const protocol::TopologyWish& wish, const Options& options);
 
 struct Neighbours {
-  reconcile::TopologyWish wish;
+  protocol::TopologyWish wish;
   std::vector<std::string> nodes;  // of other members of the pod's group, running or to run
   bool any() const { return !wish.empty() || !nodes.empty(); }
 };
@@ -26,6 +26,6 @@ struct Neighbours {
 Neighbours neighbours_of(const reconcile::View& view, const api::Pod& pod, const Options& options);
 
 // Bind mode, a member without devices of one node: keeps the nodes in the required domain that its group is in.
-void keep_at_home(const PodContext& context, NodeChoice& choice);
+void keep_at_home(const PodContext& context, nodes::NodeChoice& choice);
 
 }  // namespace dra::allocation

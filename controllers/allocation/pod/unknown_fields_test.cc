@@ -5,6 +5,7 @@
 
 namespace dra::allocation::unknown_fields_test {
 
+using namespace protocol;
 using namespace reconcile;
 
 namespace {

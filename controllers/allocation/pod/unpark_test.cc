@@ -6,6 +6,7 @@
 
 namespace dra::allocation::unpark_test {
 
+using namespace protocol;
 using namespace reconcile;
 using namespace std::chrono_literals;
 using Json = nlohmann::json;
@@ -93,7 +94,7 @@ TEST_F(Unparking, APodThatNoNodeRefusesForItsLoadDoesNotWaitForCapacity) {
   ASSERT_TRUE(last.park);
   EXPECT_EQ(std::count(last.park->causes.begin(), last.park->causes.end(), kCapacityCause), 0);
   EXPECT_EQ(std::count(last.park->causes.begin(), last.park->causes.end(), kNodesCause), 1);
-  NodeChoice choice = nodes.choose({}, {});
+  nodes::NodeChoice choice = nodes.choose({}, {});
   choice.drop_nodes([](std::string_view node) { return node == "n1"; });
   EXPECT_TRUE(choice.depends_on_capacity) << "the caller had a reason of its own";
 }

@@ -15,17 +15,17 @@ std::optional<ByClass> asked_by_class(const Objects& objects, const api::Pod& po
   std::vector<const api::DeviceClass*> classes;
   for (const auto& [name, one] : objects.classes) classes.push_back(one.get());
   ByClass found;
-  found.resources = reconcile::extended_resources_of(classes, pod);
+  found.resources = protocol::extended_resources_of(classes, pod);
   if (found.resources.empty()) return std::nullopt;
-  found.rest = reconcile::without_resources(pod, found.resources);
+  found.rest = protocol::without_resources(pod, found.resources);
   auto claim = std::make_shared<api::ResourceClaim>();
   claim->metadata.ns = pod.metadata.ns;
   claim->metadata.name = pod.metadata.name + "-extended-resources";
   claim->metadata.uid = supposed_uid(pod.metadata.uid);
-  claim->spec.requests = reconcile::plan_extended(pod, found.resources).requests;
+  claim->spec.requests = protocol::plan_extended(pod, found.resources).requests;
   found.claim = std::move(claim);
   for (const auto& [name, node] : objects.nodes)
-    if (reconcile::to_claim_on(*node, found.resources) == found.resources)
+    if (protocol::to_claim_on(*node, found.resources) == found.resources)
       found.nodes.push_back(name);
     else
       found.others = true;

@@ -12,7 +12,7 @@
 namespace dra::inspect {
 
 struct ByClass {
-  std::vector<reconcile::ExtendedResource> resources;
+  std::vector<protocol::ExtendedResource> resources;
   api::Pod rest;  // the pod without them
   Claim claim;    // the claim that serves them; on no server
   // The nodes on which all of them come from the claim, and whether there are others, on which device plugins offer

@@ -121,7 +121,7 @@ gang::GangRequest request_of(const GroupQuestion& group, const StateOptions& opt
   request.uid = request.name = group.name;
   request.min_count = group.min_count;
   gang::Topology& topology = request.topology;
-  topology.levels = reconcile::levels_for(group.topology, options.topology_levels);
+  topology.levels = protocol::levels_for(group.topology, options.topology_levels);
   const auto place_of = [&](const std::string& key) -> std::optional<uint32_t> {
     const auto found = std::find(topology.levels.begin(), topology.levels.end(), key);
     if (key.empty() || found == topology.levels.end()) return std::nullopt;
@@ -165,11 +165,11 @@ GroupPlaced answer_of(State& state, const GroupQuestion& group, gang::Decision d
 
 }  // namespace
 
-reconcile::MemoryView groups_in(const Objects& objects, const StateOptions& options) {
-  reconcile::MemoryView view;
+protocol::MemoryView groups_in(const Objects& objects, const StateOptions& options) {
+  protocol::MemoryView view;
   view.ignored = options.features.on(objects.server_version).ignored_fields;
   for (const auto& [key, pod] : objects.pods)
-    if (reconcile::group_of(*pod)) view.put(*pod);
+    if (protocol::group_of(*pod)) view.put(*pod);
   for (const auto api : {reconcile::GroupApi::kCore, reconcile::GroupApi::kPlugins}) {
     const auto known = objects.pod_groups.find(api);
     if (known == objects.pod_groups.end()) {
@@ -187,9 +187,9 @@ bool can_be_decided(const api::Pod& pod) {
                      [&](const std::string& gate) { return gate == kOurGate; });
 }
 
-bool is_started(const reconcile::View& view, const reconcile::Membership& member) {
+bool is_started(const reconcile::View& view, const protocol::Membership& member) {
   const std::vector<const api::Pod*> pods = view.pods_of_group(member.group.key());
-  return std::any_of(pods.begin(), pods.end(), [](const api::Pod* pod) { return reconcile::has_started(*pod); });
+  return std::any_of(pods.begin(), pods.end(), [](const api::Pod* pod) { return protocol::has_started(*pod); });
 }
 
 std::string shape_of(const GroupQuestion::Member& member) {
@@ -201,9 +201,9 @@ std::string shape_of(const GroupQuestion::Member& member) {
 }
 
 Result<GroupPlaced> place_group(State& state, const GroupQuestion& group) {
-  if (group.members.size() > reconcile::kMaxGroupMembers)
+  if (group.members.size() > protocol::kMaxGroupMembers)
     return fail(Code::kResourceExhausted, group.name + " has " + std::to_string(group.members.size()) +
-                                              " pods, and at most " + std::to_string(reconcile::kMaxGroupMembers) +
+                                              " pods, and at most " + std::to_string(protocol::kMaxGroupMembers) +
                                               " are placed together");
   for (const GroupQuestion::Member& member : group.members)
     if (auto needs = placement::PodNeeds::of(*member.pod); !needs) return fail(needs.error());

@@ -23,7 +23,7 @@ struct GroupQuestion {
     std::string shape;              // members with the same text, other than "", differ only in names
   };
   std::vector<Member> members;
-  reconcile::TopologyWish topology;
+  protocol::TopologyWish topology;
 };
 
 struct GroupPlaced {
@@ -40,11 +40,11 @@ struct GroupPlaced {
 Result<GroupPlaced> place_group(State& state, const GroupQuestion& group);
 
 // The view from which membership in groups is read: pods that name one, and PodGroups.
-reconcile::MemoryView groups_in(const Objects& objects, const StateOptions& options);
+protocol::MemoryView groups_in(const Objects& objects, const StateOptions& options);
 // The pod waits, and nothing but the manager's gate holds it.
 bool can_be_decided(const api::Pod& pod);
 // A member runs or has succeeded: the others join one by one.
-bool is_started(const reconcile::View& view, const reconcile::Membership& member);
+bool is_started(const reconcile::View& view, const protocol::Membership& member);
 // GroupQuestion::Member::shape: pods of one controller have one template.
 std::string shape_of(const GroupQuestion::Member& member);
 

@@ -40,7 +40,7 @@ struct PodGroup {
   uint32_t min_count = 1;   // members that must fit at once
   bool has_claims = false;  // spec.resourceClaims: claims of the group itself, which are not judged
   api::Rare<api::UnknownFields> unknown{};
-  reconcile::TopologyWish topology{};
+  protocol::TopologyWish topology{};
 };
 
 struct Manifest {

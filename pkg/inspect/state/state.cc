@@ -264,9 +264,9 @@ bool State::fits_as_is(const api::Pod& pod, const std::vector<Claim>& claims) {
 Result<std::vector<Claim>> claims_of(const Objects& objects, const api::Pod& pod) {
   std::vector<Claim> claims;
   for (const api::PodResourceClaim& entry : pod.resource_claims) {
-    const reconcile::ResolvedClaim resolved = reconcile::resolve_created_claim(pod, entry);
-    if (resolved.state == reconcile::ResolvedClaim::State::kNotNeeded) continue;
-    if (resolved.state != reconcile::ResolvedClaim::State::kNamed)
+    const protocol::ResolvedClaim resolved = protocol::resolve_created_claim(pod, entry);
+    if (resolved.state == protocol::ResolvedClaim::State::kNotNeeded) continue;
+    if (resolved.state != protocol::ResolvedClaim::State::kNamed)
       return fail(Code::kNotFound, "entry " + quote(entry.name) + " of the pod has no claim yet");
     const auto claim = objects.claims.find(pod.metadata.ns + "/" + resolved.name);
     if (claim == objects.claims.end())

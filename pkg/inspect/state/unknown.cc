@@ -51,7 +51,7 @@ std::string why_allocation_refused(const api::IgnoredFields& ignored, const api:
                                    const std::vector<Claim>& claims) {
   for (const Claim& claim : claims) {
     const api::UnknownField* field =
-        reconcile::field_that_keeps_out(*claim, pod == nullptr ? "" : pod->metadata.uid, ignored);
+        protocol::field_that_keeps_out(*claim, pod == nullptr ? "" : pod->metadata.uid, ignored);
     if (field == nullptr) continue;
     return "claim " + claim->metadata.key() + ": " + api::why_refused(*field);
   }

@@ -33,7 +33,7 @@ std::string look_at_driver(const std::string& driver, const std::string& node) {
 // What helps a pod that cannot use what it was given: another pod, if somebody makes one.
 std::string with_another_pod(const api::Pod* pod, const std::string& gets) {
   if (pod == nullptr) return "its pods cannot start with it; pods that are made anew get " + gets;
-  if (const auto group = reconcile::group_of(*pod))
+  if (const auto group = protocol::group_of(*pod))
     return "it is a member of " + group->shown() + ", whose pods are placed together: do not delete it alone";
   const std::string again = made_again_by(*pod);
   if (again.empty())
@@ -76,13 +76,12 @@ std::optional<BrokenLink> broken_device(const State& state, const api::ResourceC
 
 // A device that its driver reports as not ready, or, according to kubelet, as unhealthy.
 std::optional<BrokenLink> unready_device(const State& state, const api::ResourceClaim& claim, const api::Pod* pod) {
-  std::vector<reconcile::DeviceTrouble> troubles = reconcile::troubles_of(claim, nullptr);
+  std::vector<protocol::DeviceTrouble> troubles = protocol::troubles_of(claim, nullptr);
   if (pod != nullptr)
-    for (reconcile::DeviceTrouble& trouble : reconcile::troubles_of(*pod, claim))
-      troubles.push_back(std::move(trouble));
+    for (protocol::DeviceTrouble& trouble : protocol::troubles_of(*pod, claim)) troubles.push_back(std::move(trouble));
   if (troubles.empty()) return std::nullopt;
-  const reconcile::DeviceTrouble& first = troubles.front();
-  const bool unhealthy = first.kind == reconcile::DeviceTrouble::Kind::kUnhealthy;
+  const protocol::DeviceTrouble& first = troubles.front();
+  const bool unhealthy = first.kind == protocol::DeviceTrouble::Kind::kUnhealthy;
   const std::string on = state.objects.hides("pods") || pod == nullptr ? "" : pod->node_name;
   BrokenLink link =
       broken(unhealthy ? Break::kUnhealthy : Break::kPrepareFailing, "node -> driver",
@@ -95,11 +94,11 @@ std::optional<BrokenLink> unready_device(const State& state, const api::Resource
 }
 
 std::optional<BrokenLink> broken_reservation(const api::ResourceClaim& claim, const api::Pod& pod) {
-  if (reconcile::is_reserved_for(claim, pod.metadata.uid) || pod.node_name.empty() || pod.terminal() ||
-      reconcile::is_reserved_for_group_of(pod, claim))
+  if (protocol::is_reserved_for(claim, pod.metadata.uid) || pod.node_name.empty() || pod.terminal() ||
+      protocol::is_reserved_for_group_of(pod, claim))
     return std::nullopt;
   for (const auto& consumer : claim.status.reserved_for)
-    if (reconcile::is_pod_reference(consumer) && consumer.name == pod.metadata.name)
+    if (protocol::is_pod_reference(consumer) && consumer.name == pod.metadata.name)
       return broken(Break::kWrongReservation, "allocation -> reservation",
                     claim_text(claim) + " is reserved for an older pod of the name " + pod.metadata.name + " (uid " +
                         consumer.uid + ")",
@@ -137,8 +136,8 @@ std::optional<BrokenLink> broken_entry(const State& state, const api::Pod& pod, 
                                        Chain& chain) {
   const Objects& objects = state.objects;
   const std::string prefix = pod.metadata.ns + "/";
-  const reconcile::ResolvedClaim resolved = reconcile::resolve_created_claim(pod, entry);
-  if (resolved.state == reconcile::ResolvedClaim::State::kNotNeeded) return std::nullopt;
+  const protocol::ResolvedClaim resolved = protocol::resolve_created_claim(pod, entry);
+  if (resolved.state == protocol::ResolvedClaim::State::kNotNeeded) return std::nullopt;
   const std::string& name = resolved.name;
   const auto found = objects.claims.find(prefix + name);
   if (found == objects.claims.end() && is_entry_of_group(objects, pod, entry)) {
@@ -149,7 +148,7 @@ std::optional<BrokenLink> broken_entry(const State& state, const api::Pod& pod, 
                   "kube-controller-manager's resourceclaim-controller makes it for the group, with the feature gate "
                   "DRAWorkloadResourceClaims");
   }
-  const bool published = reconcile::resolve_claim(pod, entry).state == reconcile::ResolvedClaim::State::kNamed;
+  const bool published = protocol::resolve_claim(pod, entry).state == protocol::ResolvedClaim::State::kNamed;
   // What may not be listed is not gone.
   if (found == objects.claims.end() && objects.hides_in("resourceclaims", pod.metadata.ns)) {
     ++chain.hidden;
@@ -172,7 +171,7 @@ std::optional<BrokenLink> broken_entry(const State& state, const api::Pod& pod, 
                   : pod.node_name.empty()             ? "whoever runs the claim controller makes another one"
                                                       : with_another_pod(&pod, "a claim of its own"));
   const api::ResourceClaim& claim = *found->second;
-  if (resolved.must_check_owner && !reconcile::is_for_pod(pod, claim) && !reconcile::is_made_for_group_of(pod, claim))
+  if (resolved.must_check_owner && !protocol::is_for_pod(pod, claim) && !protocol::is_made_for_group_of(pod, claim))
     return broken(Break::kWrongOwner, "pod -> claim",
                   claim_text(claim) + " was not made for this pod (uid " + pod.metadata.uid + ")",
                   wrong_owner_words(claim, pod));
@@ -190,7 +189,7 @@ std::optional<BrokenLink> broken_claim(const State& state, const api::ResourceCl
     const bool used =
         std::any_of(claim.status.reserved_for.begin(), claim.status.reserved_for.end(), [&](const auto& consumer) {
           const auto known = objects.pods.find(claim.metadata.ns + "/" + consumer.name);
-          return !reconcile::is_pod_reference(consumer) ||
+          return !protocol::is_pod_reference(consumer) ||
                  (known != objects.pods.end() && known->second->metadata.uid == consumer.uid &&
                   !known->second->terminal());
         });
@@ -252,7 +251,7 @@ bool all_run(const Objects& objects, const api::ResourceClaim& claim) {
   const auto& reserved = claim.status.reserved_for;
   return !reserved.empty() && std::all_of(reserved.begin(), reserved.end(), [&](const auto& consumer) {
     const auto pod = objects.pods.find(claim.metadata.ns + "/" + consumer.name);
-    return reconcile::is_pod_reference(consumer) && pod != objects.pods.end() &&
+    return protocol::is_pod_reference(consumer) && pod != objects.pods.end() &&
            pod->second->metadata.uid == consumer.uid && pod->second->phase == "Running";
   });
 }

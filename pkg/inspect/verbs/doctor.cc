@@ -267,9 +267,9 @@ void check_claims(const State& state, Findings& findings) {
     }
     // The same rule as for the event DeviceTrouble.
     if (!claim->status.reserved_for.empty() && !claim->metadata.deleting())
-      for (const reconcile::DeviceTrouble& trouble :
-           reconcile::troubles_of(*claim, objects.hides("resourceslices") ? nullptr : &state.inventory)) {
-        const bool harmless = reconcile::may_pass(trouble.kind) && all_run(objects, *claim);
+      for (const protocol::DeviceTrouble& trouble :
+           protocol::troubles_of(*claim, objects.hides("resourceslices") ? nullptr : &state.inventory)) {
+        const bool harmless = protocol::may_pass(trouble.kind) && all_run(objects, *claim);
         findings.add(
             harmless ? Health::kWarning : Health::kIll,
             "device " + trouble.device + " of ResourceClaim " + key + ": " + trouble.why +
@@ -280,7 +280,7 @@ void check_claims(const State& state, Findings& findings) {
       }
     if (objects.hides("pods")) continue;
     for (const auto& consumer : claim->status.reserved_for) {
-      if (!reconcile::is_pod_reference(consumer)) continue;
+      if (!protocol::is_pod_reference(consumer)) continue;
       const auto pod = objects.pods.find(claim->metadata.ns + "/" + consumer.name);
       if (pod == objects.pods.end() || pod->second->metadata.uid != consumer.uid)
         findings.add(
@@ -349,7 +349,7 @@ void check_allocators(const Objects& objects, Findings& findings) {
   std::vector<std::string> texts;
   for (const auto& [name, count] : by) texts.push_back(name + " (" + counted(count, "claim") + ")");
   findings.begin("allocators", texts.empty() ? "no claim is allocated" : join(texts, ", "));
-  const bool ours = by.contains(std::string(reconcile::kFieldManager));
+  const bool ours = by.contains(std::string(protocol::kFieldManager));
   if (ours && by.size() > (by.contains("unknown") ? 2u : 1u))
     findings.add(Health::kWarning, "several programs allocate: " + join(texts, ", "),
                  "each driver needs one of them alone: docs/install.md, Exclusivity, per driver");

@@ -117,7 +117,7 @@ JudgedPod judge_by_class(State& state, const ByClass& asked, const Chain& chain,
   if (nodes.empty() && asked.others) nodes = asked.nodes;
   JudgedPod judged = judge_pod(state, &asked.rest, claims, entries, nodes, options.width, options.wide);
   std::vector<std::string> lines;
-  for (const reconcile::ExtendedResource& resource : asked.resources)
+  for (const protocol::ExtendedResource& resource : asked.resources)
     lines.push_back(
         "It asks for " + resource.name + ", which DeviceClass " + resource.device_class + " provides: by a claim" +
         (asked.others ? " on the " + counted(asked.nodes.size(), "node") + " without a device plugin for it." : "."));
@@ -142,12 +142,12 @@ JudgedPod judge_waiting(State& state, const api::Pod& pod, const Chain& chain, c
 // A member is judged with its group, unless that has started: then the others join one by one.
 JudgedPod judge_with_group(Answer& answer, State& state, const api::Pod& pod, const Chain& chain,
                            const ExplainOptions& options) {
-  using Membership = reconcile::Membership;
+  using Membership = protocol::Membership;
   const auto alone = [&](const api::Pod& one) {
     return judge_waiting(state, one, one.metadata.uid == pod.metadata.uid ? chain : chain_of(state, one), options);
   };
-  const reconcile::MemoryView view = groups_in(state.objects, state.options);
-  const Membership member = reconcile::membership_of(view, pod);
+  const protocol::MemoryView view = groups_in(state.objects, state.options);
+  const Membership member = protocol::membership_of(view, pod);
   if (member.state == Membership::State::kWaits)
     return {verdict::Answer::kDoesNotFit,
             {"It is a member of " + member.group.shown() + ", which waits: " + member.why + "."}};
@@ -168,7 +168,7 @@ void explain_group_claims(Answer& answer, const State& state, const api::Pod& po
     if (!is_entry_of_group(state.objects, pod, entry)) continue;
     const bool ours =
         !pod.scheduling_gates.empty() || (!pod.scheduler_name.empty() && pod.scheduler_name != "default-scheduler");
-    answer.lines.push_back(ours ? "Its " + reconcile::why_entry_of_group_waits(pod, entry) + "."
+    answer.lines.push_back(ours ? "Its " + protocol::why_entry_of_group_waits(pod, entry) + "."
                                 : "Its claim entry " + quote(entry.name) + " is a claim of PodGroup " +
                                       pod.metadata.ns + "/" + pod.pod_group_name +
                                       ": kube-controller-manager makes it, and kube-scheduler allocates it for all "
@@ -281,7 +281,7 @@ Answer explain_claim(State& state, const Claim& claim, const ExplainOptions& opt
     // The first pod that waits for it gives more detail than the claim alone.
     for (const auto& [key, pod] : state.objects.pods) {
       if (pod->metadata.ns != claim->metadata.ns || pod->done()) continue;
-      const std::vector<std::string> keys = reconcile::claim_keys_of(*pod);
+      const std::vector<std::string> keys = protocol::claim_keys_of(*pod);
       if (std::find(keys.begin(), keys.end(), claim->metadata.key()) == keys.end()) continue;
       Answer of_pod = explain_pod(state, *pod, options);
       of_pod.lines.insert(of_pod.lines.begin(), answer.lines.begin(), answer.lines.end());
@@ -360,7 +360,7 @@ Unexpected unknown_object(const Objects& objects, const char* plural, const std:
 }  // namespace
 
 std::string decided_by(const api::ResourceClaim& claim) {
-  if (reconcile::is_allocated_by_us(claim)) return std::string(reconcile::kFieldManager);
+  if (protocol::is_allocated_by_us(claim)) return std::string(protocol::kFieldManager);
   for (const api::ManagedFieldsEntry& entry : claim.metadata.managed_fields)
     if (entry.subresource == "status") return entry.manager;
   return "unknown";

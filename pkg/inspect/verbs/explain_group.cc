@@ -20,7 +20,7 @@ struct WaitingMembers {
 
 std::string why_not_ready(const Objects& objects, const api::Pod& pod) {
   for (const api::PodResourceClaim& entry : pod.resource_claims)
-    if (is_entry_of_group(objects, pod, entry)) return reconcile::why_entry_of_group_waits(pod, entry);
+    if (is_entry_of_group(objects, pod, entry)) return protocol::why_entry_of_group_waits(pod, entry);
   if (!can_be_decided(pod))
     return pod.metadata.deleting() ? "it is being deleted" : "it is held by " + join(pod.scheduling_gates, ", ");
   const auto claims = claims_of(objects, pod);
@@ -28,12 +28,12 @@ std::string why_not_ready(const Objects& objects, const api::Pod& pod) {
 }
 
 WaitingMembers waiting_members(const Objects& objects, const reconcile::View& view,
-                               const reconcile::Membership& member) {
+                               const protocol::Membership& member) {
   WaitingMembers found{{member.group.shown(), member.min_count, {}, member.topology}, 0, ""};
   for (const auto& [key, pod] : objects.pods) {
     if (!pod->node_name.empty() || pod->terminal()) continue;
-    const reconcile::Membership other = reconcile::membership_of(view, *pod);
-    if (other.state != reconcile::Membership::State::kMember || !(other.group == member.group)) continue;
+    const protocol::Membership other = protocol::membership_of(view, *pod);
+    if (other.state != protocol::Membership::State::kMember || !(other.group == member.group)) continue;
     ++found.waiting;
     found.question.min_count = std::max(found.question.min_count, other.min_count);
     if (const std::string why = why_not_ready(objects, *pod); !why.empty()) {
@@ -89,7 +89,7 @@ void add_cause(JudgedPod& judged, const api::Pod& pod, const JudgeAlone& alone) 
 
 }  // namespace
 
-JudgedPod judge_group(State& state, const reconcile::View& view, const reconcile::Membership& member,
+JudgedPod judge_group(State& state, const reconcile::View& view, const protocol::Membership& member,
                       const api::Pod& asked, const JudgeAlone& alone) {
   const WaitingMembers group = waiting_members(state.objects, view, member);
   const size_t ready = group.question.members.size();
@@ -130,8 +130,8 @@ std::vector<const api::Pod*> pods_of_pod_group(const Objects& objects, const std
   std::vector<const api::Pod*> pods;
   for (const auto& [key, pod] : objects.pods) {
     if (pod->metadata.ns != ns || pod->terminal()) continue;
-    const auto group = reconcile::group_of(*pod);
-    if (group && group->source != reconcile::GroupRef::Source::kJob && group->name == name) pods.push_back(pod.get());
+    const auto group = protocol::group_of(*pod);
+    if (group && group->source != protocol::GroupRef::Source::kJob && group->name == name) pods.push_back(pod.get());
   }
   return pods;
 }

@@ -16,7 +16,7 @@ using JudgeAlone = std::function<JudgedPod(const api::Pod& pod)>;
 
 // The group of `asked`, a waiting member that has no started sibling. The lines say how many members must be placed
 // together, what the search found for them, and, if a member does not even fit alone, why.
-JudgedPod judge_group(State& state, const reconcile::View& view, const reconcile::Membership& member,
+JudgedPod judge_group(State& state, const reconcile::View& view, const protocol::Membership& member,
                       const api::Pod& asked, const JudgeAlone& alone);
 
 // The members of the PodGroup of this name, by key; those that have ended are left out.

@@ -26,7 +26,7 @@ struct Asked {
   // For a pod group: its members, one per copy, and how many must fit at once.
   std::vector<const Workload*> members;
   uint32_t needed = 0;
-  reconcile::TopologyWish topology{};
+  protocol::TopologyWish topology{};
   const PodGroup* group = nullptr;
 
   const Workload* of_copy(uint32_t copy) const { return members.empty() ? workload : members[copy % members.size()]; }
@@ -309,7 +309,7 @@ Asked question_of(const PodGroup& group, const Manifest& manifest) {
 
 // How many pods of a Job must be placed together; 1: each alone.
 uint32_t together_of(const Workload& workload) {
-  const auto text = workload.pod.metadata.annotations.find(std::string(reconcile::kGroupAnnotation));
+  const auto text = workload.pod.metadata.annotations.find(std::string(protocol::kGroupAnnotation));
   uint32_t count = 0;
   if (workload.kind != "Job" || text == workload.pod.metadata.annotations.end()) return 1;
   const char* end = text->second.data() + text->second.size();
@@ -338,7 +338,7 @@ std::vector<Asked> questions_of(const Manifest& manifest, uint32_t copies) {
     const uint32_t together = together_of(workload);
     const uint32_t all = copies > 0 && together <= 1 ? copies : std::min(workload.replicas, kMaxCopies);
     asked.push_back({workload.text(), &workload, nullptr, all, {}, together <= 1 ? 0 : together});
-    if (together > 1) asked.back().topology = reconcile::topology_wish(workload.pod.metadata.annotations);
+    if (together > 1) asked.back().topology = protocol::topology_wish(workload.pod.metadata.annotations);
   }
   return asked;
 }

@@ -31,10 +31,10 @@ JudgedPod judge_pod(State& state, const api::Pod* pod, const std::vector<Claim>&
                     const std::vector<std::string>& entries, const std::vector<std::string>& nodes, size_t width,
                     bool wide) {
   // The manager gives it none of the devices that could not be prepared for it.
-  const std::vector<reconcile::AvoidedDevice> avoided =
-      pod ? reconcile::avoided_devices(*pod, state.objects.taken) : std::vector<reconcile::AvoidedDevice>();
-  const reconcile::DevicesHeldBack held_back(state.inventory, avoided);
-  const std::vector<verdict::SetAside> aside{{std::string(reconcile::kHeldBack), std::string(reconcile::kWhyHeldBack)}};
+  const std::vector<protocol::AvoidedDevice> avoided =
+      pod ? protocol::avoided_devices(*pod, state.objects.taken) : std::vector<protocol::AvoidedDevice>();
+  const protocol::DevicesHeldBack held_back(state.inventory, avoided);
+  const std::vector<verdict::SetAside> aside{{std::string(protocol::kHeldBack), std::string(protocol::kWhyHeldBack)}};
   verdict::Facts facts = state.facts();
   facts.set_aside = aside;
   const verdict::Question question{pod, claims, entries, nodes};

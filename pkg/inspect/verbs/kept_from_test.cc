@@ -52,10 +52,10 @@ struct WaitingWorld {
 TEST(KeptFrom, DevicesThatThePodAvoidsAreNotOnesWhereItFits) {
   WaitingWorld world;
   EXPECT_NE(world.explained(Status::kYes).find("Fits on node a."), std::string::npos);
-  std::vector<reconcile::AvoidedDevice> avoided{
+  std::vector<protocol::AvoidedDevice> avoided{
       {{"gpu.example.com", "a", "gpu-0"}, world.now + std::chrono::minutes(9)}};
   const auto avoid = [&] {
-    world.pod.metadata.annotations[std::string(reconcile::kAvoidedDevices)] = reconcile::avoided_text(avoided);
+    world.pod.metadata.annotations[std::string(protocol::kAvoidedDevices)] = protocol::avoided_text(avoided);
   };
   avoid();
   EXPECT_NE(world.explained(Status::kYes).find("gpu.example.com/a/gpu-1"), std::string::npos) << "one is left";

@@ -24,14 +24,13 @@ std::vector<std::string> sorted_devices(const api::AllocationResult& allocation,
 
 // The pods that were decided together with this one: the members of its group, or it alone.
 std::vector<PodPtr> decided_with(const Objects& objects, const reconcile::View& view, const PodPtr& pod,
-                                 const reconcile::Membership& member) {
-  if (member.state != reconcile::Membership::State::kMember) return {pod};
+                                 const protocol::Membership& member) {
+  if (member.state != protocol::Membership::State::kMember) return {pod};
   std::vector<PodPtr> pods;
   for (const auto& [key, other] : objects.pods) {
     if (other->terminal() || other->metadata.deleting()) continue;
-    const reconcile::Membership of_other = reconcile::membership_of(view, *other);
-    if (of_other.state == reconcile::Membership::State::kMember && of_other.group == member.group)
-      pods.push_back(other);
+    const protocol::Membership of_other = protocol::membership_of(view, *other);
+    if (of_other.state == protocol::Membership::State::kMember && of_other.group == member.group) pods.push_back(other);
   }
   return pods;
 }
@@ -70,7 +69,7 @@ Objects before_decision(const Objects& objects, const std::vector<PodPtr>& pods)
 }
 
 // Decides the group anew; the answer is that of the pod with this key.
-Placed place_with_group(State& state, const std::vector<PodPtr>& pods, const reconcile::Membership& member,
+Placed place_with_group(State& state, const std::vector<PodPtr>& pods, const protocol::Membership& member,
                         const std::string& key) {
   Placed none;
   GroupQuestion group{member.group.shown(), member.min_count, {}, member.topology};
@@ -124,16 +123,16 @@ Result<Answer> replay(const Objects& objects, const std::string& target, const s
   const std::string key = was->metadata.key();
   const auto claims = claims_of(objects, *was);
   if (!claims) return fail(claims.error());
-  const reconcile::MemoryView view = groups_in(objects, options);
-  const reconcile::Membership member = reconcile::membership_of(view, *was);
+  const protocol::MemoryView view = groups_in(objects, options);
+  const protocol::Membership member = protocol::membership_of(view, *was);
   const std::vector<PodPtr> together = decided_with(objects, view, was, member);
   const Objects before = before_decision(objects, together);
   State state(before, options);
   const std::vector<Claim> asked = *claims_of(before, *was);
   Placed placed;
-  if (member.state == reconcile::Membership::State::kWaits)
+  if (member.state == protocol::Membership::State::kWaits)
     placed.why = member.group.shown() + ": " + member.why;
-  else if (member.state == reconcile::Membership::State::kMember)
+  else if (member.state == protocol::Membership::State::kMember)
     placed = place_with_group(state, together, member, key);
   else
     placed = state.place(before.pods.at(key).get(), asked);

@@ -29,17 +29,17 @@ class Waiting {
     for (const auto& [key, pod] : objects_.pods)
       if (can_be_decided(*pod)) waiting.push_back(pod);
     std::map<const api::Pod*, std::string> since;
-    for (const PodPtr& pod : waiting) since[pod.get()] = reconcile::waits_since(view_, *pod);
+    for (const PodPtr& pod : waiting) since[pod.get()] = protocol::waits_since(view_, *pod);
     std::stable_sort(waiting.begin(), waiting.end(), [&](const PodPtr& a, const PodPtr& b) {
       return std::forward_as_tuple(b->priority, since[a.get()], a->metadata.creation_timestamp) <
              std::forward_as_tuple(a->priority, since[b.get()], b->metadata.creation_timestamp);
     });
     for (const PodPtr& pod : waiting) {
       if (outcomes_.contains(pod->metadata.key())) continue;  // decided with its group
-      const reconcile::Membership member = reconcile::membership_of(view_, *pod);
-      if (member.state == reconcile::Membership::State::kWaits)
+      const protocol::Membership member = protocol::membership_of(view_, *pod);
+      if (member.state == protocol::Membership::State::kWaits)
         outcomes_[pod->metadata.key()].why = member.group.shown() + ": " + member.why;
-      else if (member.state == reconcile::Membership::State::kMember && !is_started(view_, member))
+      else if (member.state == protocol::Membership::State::kMember && !is_started(view_, member))
         decide_group(member, waiting);
       else
         decide(*pod);
@@ -84,12 +84,12 @@ class Waiting {
     if (placed.outcome == Outcome::kFeasible) keep(pod, *claims, placed);
   }
 
-  void decide_group(const reconcile::Membership& member, const std::vector<PodPtr>& waiting) {
+  void decide_group(const protocol::Membership& member, const std::vector<PodPtr>& waiting) {
     GroupQuestion group{member.group.shown(), member.min_count, {}, member.topology};
     std::vector<const api::Pod*> all;
     for (const PodPtr& pod : waiting) {
-      const reconcile::Membership other = reconcile::membership_of(view_, *pod);
-      if (other.state != reconcile::Membership::State::kMember || !(other.group == member.group)) continue;
+      const protocol::Membership other = protocol::membership_of(view_, *pod);
+      if (other.state != protocol::Membership::State::kMember || !(other.group == member.group)) continue;
       all.push_back(pod.get());
       auto claims = claims_now(*pod);
       if (!claims) continue;  // not ready
@@ -121,7 +121,7 @@ class Waiting {
   }
 
   const Objects& objects_;
-  const reconcile::MemoryView view_;
+  const protocol::MemoryView view_;
   State state_;
   size_t explained_;
   std::map<std::string, Claim> taken_;  // claims that an earlier pod took, as allocated

@@ -253,11 +253,11 @@ class Simulation {
     std::vector<std::string> owned;
     for (auto& [key, claim] : after.claims) {
       if (claim->metadata.ns != pod.metadata.ns) continue;
-      if (reconcile::is_for_pod(pod, *claim)) {
+      if (protocol::is_for_pod(pod, *claim)) {
         owned.push_back(key);
         continue;
       }
-      if (!reconcile::is_reserved_for(*claim, pod.metadata.uid)) continue;
+      if (!protocol::is_reserved_for(*claim, pod.metadata.uid)) continue;
       auto copy = std::make_shared<api::ResourceClaim>(*claim);
       auto& reserved = copy->status.reserved_for;
       reserved.erase(std::remove_if(reserved.begin(), reserved.end(),
@@ -322,7 +322,7 @@ class Simulation {
     if (known != after.templates.end()) {
       like = *known->second;
     } else {
-      const auto had = after.claims.find(pod.metadata.ns + "/" + reconcile::resolve_created_claim(model, entry).name);
+      const auto had = after.claims.find(pod.metadata.ns + "/" + protocol::resolve_created_claim(model, entry).name);
       if (had == after.claims.end()) return nullptr;
       like.spec = had->second->spec;
     }

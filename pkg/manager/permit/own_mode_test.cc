@@ -65,7 +65,7 @@ class Waiting : public testing::Test {
   }
   bool waits() { return !pods_without_claims(view, {&pod}, 10).empty(); }
 
-  reconcile::MemoryView view;
+  protocol::MemoryView view;
   api::Pod pod;
   api::ResourceClaimTemplate made;
 };

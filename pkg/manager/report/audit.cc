@@ -47,8 +47,8 @@ void Audit::check(const api::ResourceClaim& claim) {
 // A mark outlives its allocation where kube-controller-manager cleans up, so an outdated mark alone is not reported. It
 // is when the pod that the mark names was ungated with the proven allocation and now has another one.
 void Audit::check_mark(const api::ResourceClaim& claim) {
-  if (!reconcile::is_mark_outdated(claim)) return;
-  const std::string_view uid = reconcile::proven_for(claim);
+  if (!protocol::is_mark_outdated(claim)) return;
+  const std::string_view uid = protocol::proven_for(claim);
   const bool ungated =
       std::any_of(claim.status.reserved_for.begin(), claim.status.reserved_for.end(), [&](const auto& consumer) {
         if (consumer.uid != uid) return false;
@@ -58,7 +58,7 @@ void Audit::check_mark(const api::ResourceClaim& claim) {
   if (!ungated) return;
   log::error("An allocation was replaced under its proof",
              {{"claim", log::ObjectRef{claim.metadata.ns, claim.metadata.name}}});
-  events_.emit({reconcile::ref_of(claim), true, "AllocationReplaced", "Audit",
+  events_.emit({protocol::ref_of(claim), true, "AllocationReplaced", "Audit",
                 "the allocation is not the one that was proven: somebody else replaced it, and nobody proved that its "
                 "devices are free; delete the pods that use the claim if two pods share a device",
                 ""});
@@ -152,7 +152,7 @@ void Audit::report(const std::vector<inventory::AuditFinding>& findings) {
   }
   for (const auto& [uid, finding] : to_notify)
     if (const auto claim = allocated_claim(stores_, uid))
-      events_.emit({reconcile::ref_of(*claim), true, "DeviceOverCommitted", "Audit", finding->message, ""});
+      events_.emit({protocol::ref_of(*claim), true, "DeviceOverCommitted", "Audit", finding->message, ""});
 }
 
 bool Audit::add_to_notify(const inventory::AuditFinding& finding, Notified& notified, ToNotify& to_notify) {

@@ -169,8 +169,8 @@ TEST_F(AuditTest, AnAllocationThatWasReplacedUnderItsProofIsReported) {
   claim.metadata.finalizers = {std::string(api::kDeleteProtectionFinalizer)};
   claim.status.allocation.emplace();
   claim.status.allocation->results.push_back({"r", "drv", "p", "d0"});
-  claim.metadata.annotations[std::string(reconcile::kProofAnnotation)] =
-      reconcile::proof_value("p-uid", *claim.status.allocation);
+  claim.metadata.annotations[std::string(protocol::kProofAnnotation)] =
+      protocol::proof_value("p-uid", *claim.status.allocation);
   claim.status.reserved_for = {{"", "pods", "p", "p-uid"}};
   auto pod = std::make_shared<api::Pod>();
   pod->metadata.ns = "d";

@@ -10,7 +10,7 @@ namespace {
 
 std::set<std::string> drivers_taken_by_others(const api::ResourceClaim* claim) {
   std::set<std::string> drivers;
-  if (!claim || !claim->status.allocation || reconcile::needs_proof(*claim)) return drivers;
+  if (!claim || !claim->status.allocation || protocol::needs_proof(*claim)) return drivers;
   for (const api::DeviceRequestAllocationResult& result : claim->status.allocation->results)
     if (!result.admin_access) drivers.insert(result.driver);
   return drivers;

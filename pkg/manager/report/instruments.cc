@@ -197,10 +197,10 @@ Instruments::Instruments(metrics::Registry& r, std::string lease)
       for (metrics::CounterFamily* family : {&creates_, &creates_137_}) family->with({status, admin_access});
   for (const std::string& cause : allocation::failure_causes()) failures_.with({cause});
   for (const std::string& reason : allocation::refusal_reasons()) refused_.with({reason});
-  using Trouble = reconcile::DeviceTrouble::Kind;
+  using Trouble = protocol::DeviceTrouble::Kind;
   for (const Trouble kind :
        {Trouble::kDriverAbsent, Trouble::kPoolUnusable, Trouble::kDeviceGone, Trouble::kNotReady, Trouble::kUnhealthy})
-    device_troubles_.with({std::string(reconcile::trouble_name(kind))});
+    device_troubles_.with({std::string(protocol::trouble_name(kind))});
 }
 
 Instruments::~Instruments() = default;

@@ -30,7 +30,7 @@ PinnedPods::Figures PinnedPods::count(const reconcile::View& view) const {
     std::optional<Timestamp> since;
     bool ours = false;
     for (const api::ResourceClaim* claim : view.claims_reserved_for(pod->metadata.uid)) {
-      if (!reconcile::is_allocated_by_us(*claim) || !reconcile::is_proven(*claim)) continue;
+      if (!protocol::is_allocated_by_us(*claim) || !protocol::is_proven(*claim)) continue;
       ours = true;
       Timestamp allocated;
       if (parse_rfc3339(claim->status.allocation->allocation_timestamp, allocated))

@@ -14,7 +14,7 @@ enum State : size_t { kPending, kUnproven, kDeleting };
 std::optional<State> state_of(const api::ResourceClaim& claim) {
   if (claim.metadata.deleting()) return kDeleting;
   if (!claim.status.allocation) return kPending;
-  if (reconcile::is_allocated_by_us(claim) && !reconcile::is_proven(claim)) return kUnproven;
+  if (protocol::is_allocated_by_us(claim) && !protocol::is_proven(claim)) return kUnproven;
   return std::nullopt;
 }
 

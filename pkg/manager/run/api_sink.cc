@@ -39,7 +39,7 @@ WriteRequest request_for(const client::Resource& resource, const Write& write) {
   request.object = {resource, write.object.ns, write.object.name, write.subresource};
   request.body = write.body;
   request.field_manager =
-      write.field_manager.empty() ? std::string(reconcile::kFieldManager) : std::string(write.field_manager);
+      write.field_manager.empty() ? std::string(protocol::kFieldManager) : std::string(write.field_manager);
   request.deletion.uid = write.object.uid;
   request.deletion.resource_version = write.resource_version;
   return request;

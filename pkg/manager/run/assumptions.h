@@ -18,7 +18,7 @@ namespace dra::manager {
 
 class ClusterAssumptions : public Assumptions {
  public:
-  ClusterAssumptions(inventory::Inventory& inventory, NodeTracker& nodes, const Stores& stores)
+  ClusterAssumptions(inventory::Inventory& inventory, nodes::NodeTracker& nodes, const Stores& stores)
       : inventory_(inventory), nodes_(nodes), stores_(stores) {}
 
   bool assume(const reconcile::Write& write) override;
@@ -39,7 +39,7 @@ class ClusterAssumptions : public Assumptions {
 
  private:
   inventory::Inventory& inventory_;
-  NodeTracker& nodes_;
+  nodes::NodeTracker& nodes_;
   const Stores& stores_;
   struct Held {
     uint64_t decision = 0;             // Write::id

@@ -53,7 +53,7 @@ class AssumptionsTest : public testing::Test {
   client::Store<api::Pod> pods;
   client::Store<api::ResourceClaim> claims;
   Stores stores;
-  NodeTracker tracker;
+  nodes::NodeTracker tracker;
   inventory::Inventory inventory;
   ClusterAssumptions assumptions;
   std::shared_ptr<api::Pod> pod;
@@ -61,7 +61,7 @@ class AssumptionsTest : public testing::Test {
 
 TEST_F(AssumptionsTest, APodWhoseBindingFailedKeepsItsPlaceWhereItHasDevices) {
   hold(true);
-  const reconcile::Write binding = reconcile::write_binding(*pod, "n");
+  const reconcile::Write binding = protocol::write_binding(*pod, "n");
   EXPECT_TRUE(assumptions.assume(binding));
   EXPECT_FALSE(has_room());
   assumptions.forget(binding);
@@ -69,7 +69,7 @@ TEST_F(AssumptionsTest, APodWhoseBindingFailedKeepsItsPlaceWhereItHasDevices) {
 }
 
 TEST_F(AssumptionsTest, OneWithoutDevicesThereDoesNot) {
-  const reconcile::Write binding = reconcile::write_binding(*pod, "n");
+  const reconcile::Write binding = protocol::write_binding(*pod, "n");
   EXPECT_TRUE(assumptions.assume(binding));
   EXPECT_FALSE(has_room());
   assumptions.forget(binding);

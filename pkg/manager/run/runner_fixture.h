@@ -13,6 +13,7 @@
 
 namespace dra::manager::runner_test {
 
+using namespace protocol;
 using namespace reconcile;
 using namespace std::chrono_literals;
 

@@ -43,7 +43,7 @@ void Runner::say_outage(const std::string& item, const std::string& waits_for, c
   const std::string sentence = "the pod waits because the API server has not done \"" + failure.what + "\" for " +
                                std::to_string(seconds) + " s: " + shortened(failure.error.message()) +
                                "; it is tried again at least every 8 s";
-  emit({reconcile::ref_of(*pod), true, "RequestsFail", "Write", sentence, failure.what});
+  emit({protocol::ref_of(*pod), true, "RequestsFail", "Write", sentence, failure.what});
   for (const auto& controller : controllers_)
     if (std::optional<Write> write =
             controller->parts.events->show_outage(*key, view_, *controller->parts.state, sentence)) {
@@ -58,7 +58,7 @@ void Runner::write_for_people(const std::string& controller, Write write) {
   // Busy or refused: the event has said it.
   if (refused_lately(write) || !locked_.try_emplace(lock).second) return;
   outage_shown_.put(write.object.uid, true);
-  reconcile::build_body(write);
+  protocol::build_body(write);
   if (write_observer_) write_observer_(controller, write);
   const auto sent = std::make_shared<const Write>(std::move(write));
   sinks_.api.perform(*sent, [this, alive = alive_, lock, sent](Result<uint64_t> answer) {
@@ -74,7 +74,7 @@ void Runner::write_for_people(const std::string& controller, Write write) {
 
 bool Runner::is_own_word(const api::Pod* before, const api::Pod* after) {
   if (outage_shown_.size() == 0 || !before || !after || !outage_shown_.find(after->metadata.uid)) return false;
-  if (!reconcile::is_only_of_conditions(*before, *after)) return false;
+  if (!protocol::is_only_of_conditions(*before, *after)) return false;
   outage_shown_.erase(after->metadata.uid);
   return true;
 }

@@ -260,7 +260,7 @@ void Runner::send(uint64_t id) {
   locked_.try_emplace(lock);
   run->lock = lock;
   sinks_.assumptions.assume(write);  // again: another write of the object may have been first
-  reconcile::build_body(write);
+  protocol::build_body(write);
   if (write_observer_) write_observer_(run->controller->parts.name, write);
   sinks_.api.perform(write, [this, alive = alive_, id](Result<uint64_t> answer) {
     if (!*alive) return;
@@ -389,7 +389,7 @@ void Runner::record_refusal(const Key& key, const Write& write, const Error& err
   if (!write.object.uid.empty()) emit_if_new({write.object, true, "WriteRefused", "Write", note, ""}, write.purpose);
   const api::Pod* pod = key.kind == reconcile::Kind::kPod ? view_.pod(key.object) : nullptr;
   if (pod && pod->metadata.uid != write.object.uid)
-    emit_if_new({reconcile::ref_of(*pod), true, "WriteRefused", "Write", note, ""}, write.purpose);
+    emit_if_new({protocol::ref_of(*pod), true, "WriteRefused", "Write", note, ""}, write.purpose);
 }
 
 // `topic` separates events of one reason about one object, so that two alternating refusals are not repeated as news.

@@ -33,27 +33,27 @@ std::string uid_key(std::string_view uid) {
 }  // namespace
 
 void add_indexes(Stores& stores) {
-  stores.pods->add_index("claim", [](const api::Pod& pod) { return reconcile::claim_index_keys_of(pod); });
-  stores.pods->add_index("template", [](const api::Pod& pod) { return reconcile::template_keys_of(pod); });
-  stores.pods->add_index("volume-claim", [](const api::Pod& pod) { return reconcile::volume_claim_keys_of(pod); });
+  stores.pods->add_index("claim", [](const api::Pod& pod) { return protocol::claim_index_keys_of(pod); });
+  stores.pods->add_index("template", [](const api::Pod& pod) { return protocol::template_keys_of(pod); });
+  stores.pods->add_index("volume-claim", [](const api::Pod& pod) { return protocol::volume_claim_keys_of(pod); });
   stores.pods->add_index("group", [](const api::Pod& pod) {
-    const std::optional<reconcile::GroupRef> group = reconcile::group_of(pod);
+    const std::optional<protocol::GroupRef> group = protocol::group_of(pod);
     return group ? std::vector<std::string>{group->key()} : std::vector<std::string>{};
   });
   stores.pods->add_index("started-group", [](const api::Pod& pod) {
-    const std::optional<reconcile::GroupRef> group = reconcile::group_of(pod);
-    return group && reconcile::has_started(pod) ? std::vector<std::string>{group->key()} : std::vector<std::string>{};
+    const std::optional<protocol::GroupRef> group = protocol::group_of(pod);
+    return group && protocol::has_started(pod) ? std::vector<std::string>{group->key()} : std::vector<std::string>{};
   });
   if (stores.slices)
     stores.slices->add_index("pool", [](const api::ResourceSlice& slice) {
-      return std::vector<std::string>{reconcile::pool_key(slice.driver, slice.pool.name)};
+      return std::vector<std::string>{protocol::pool_key(slice.driver, slice.pool.name)};
     });
-  stores.claims->add_index("pool", [](const api::ResourceClaim& claim) { return reconcile::pools_of(claim); });
+  stores.claims->add_index("pool", [](const api::ResourceClaim& claim) { return protocol::pools_of(claim); });
   stores.claims->add_index("allocated", [](const api::ResourceClaim& claim) {
     return claim.status.allocation ? std::vector<std::string>{uid_key(claim.metadata.uid)} : std::vector<std::string>{};
   });
   stores.claims->add_index("consumer",
-                           [](const api::ResourceClaim& claim) { return reconcile::consumer_uids_of(claim); });
+                           [](const api::ResourceClaim& claim) { return protocol::consumer_uids_of(claim); });
   stores.claims->add_index("controller", [](const api::ResourceClaim& claim) {
     const api::OwnerReference* owner = claim.metadata.controller();
     return owner ? std::vector<std::string>{owner->uid} : std::vector<std::string>{};
@@ -115,7 +115,7 @@ const api::ResourceClaim* StoreView::allocated_claim(std::string_view uid) const
 }
 std::vector<const api::ResourceClaim*> StoreView::claims_on_pool_after(std::string_view driver, std::string_view pool,
                                                                        std::string_view key, size_t most) const {
-  return bare_list(stores_.claims->by_index("pool", reconcile::pool_key(driver, pool), most, key));
+  return bare_list(stores_.claims->by_index("pool", protocol::pool_key(driver, pool), most, key));
 }
 std::vector<const api::ResourceClaim*> StoreView::claims_after(std::string_view key, size_t most) const {
   return bare_list(stores_.claims->list_after(key, most));

@@ -26,7 +26,7 @@ void put(Store& store, const Change<T>& change) {
 
 DemandWatches::DemandWatches(Reactor& reactor, client::Transport& transport, Random& random,
                              std::shared_ptr<client::ServerTraits> traits, const Preflight& preflight,
-                             NodeTracker& nodes, Hooks hooks)
+                             nodes::NodeTracker& nodes, Hooks hooks)
     : reactor_(reactor),
       transport_(transport),
       random_(random),
@@ -34,11 +34,11 @@ DemandWatches::DemandWatches(Reactor& reactor, client::Transport& transport, Ran
       preflight_(preflight),
       nodes_(nodes),
       hooks_(std::move(hooks)) {
-  group(Facts::kNamespaces) = {
+  group(nodes::Facts::kNamespaces) = {
       kNamespacesRole, "the affinity of this pod, or of a pod that may mean it, selects namespaces by label", {}, {}};
-  group(Facts::kVolumes) = {kVolumesRole, "this pod has PersistentVolumeClaims", {}, {}};
-  group(Facts::kWorkloads) = {kWorkloadsRole, "", {}, {}};
-  group(Facts::kJobs) = {kJobsRole, "it belongs to a Job", {}, {}};
+  group(nodes::Facts::kVolumes) = {kVolumesRole, "this pod has PersistentVolumeClaims", {}, {}};
+  group(nodes::Facts::kWorkloads) = {kWorkloadsRole, "", {}, {}};
+  group(nodes::Facts::kJobs) = {kJobsRole, "it belongs to a Job", {}, {}};
   add_namespaces();
   add_volumes();
   add_workloads();
@@ -56,7 +56,7 @@ std::shared_ptr<Informer<T>> DemandWatches::make(client::Resource resource) {
 }
 
 template <typename T, typename Changed>
-void DemandWatches::add(Facts facts, const std::shared_ptr<Informer<T>>& informer, Changed changed) {
+void DemandWatches::add(nodes::Facts facts, const std::shared_ptr<Informer<T>>& informer, Changed changed) {
   informer->store().on_change([changed](const Change<T>& change) { changed(change); });
   informer->objects().on_replaced([this, facts] {
     reactor_.post([this, facts, alive = std::weak_ptr<bool>(alive_)] {
@@ -73,7 +73,7 @@ void DemandWatches::add(Facts facts, const std::shared_ptr<Informer<T>>& informe
 }
 
 void DemandWatches::add_namespaces() {
-  add(Facts::kNamespaces, make<api::Namespace>({"", "v1", "namespaces", "Namespace", false}),
+  add(nodes::Facts::kNamespaces, make<api::Namespace>({"", "v1", "namespaces", "Namespace", false}),
       [this](const Change<api::Namespace>& c) {
         if (c.after)
           nodes_.set_namespace(*c.after);
@@ -87,13 +87,13 @@ void DemandWatches::add_namespaces() {
 void DemandWatches::add_volumes() {
   volume_claims_ =
       make<api::PersistentVolumeClaim>({"", "v1", "persistentvolumeclaims", "PersistentVolumeClaim", true});
-  add(Facts::kVolumes, volume_claims_, [this](const Change<api::PersistentVolumeClaim>& c) {
+  add(nodes::Facts::kVolumes, volume_claims_, [this](const Change<api::PersistentVolumeClaim>& c) {
     const std::string key = (c.after ? c.after : c.before)->metadata.key();
     c.after ? nodes_.volumes().set(c.after) : nodes_.volumes().remove_claim(key);
     hooks_.volumes_changed(key);
   });
   volumes_ = make<api::PersistentVolume>({"", "v1", "persistentvolumes", "PersistentVolume", false});
-  add(Facts::kVolumes, volumes_, [this](const Change<api::PersistentVolume>& c) {
+  add(nodes::Facts::kVolumes, volumes_, [this](const Change<api::PersistentVolume>& c) {
     c.after ? nodes_.volumes().set(c.after) : nodes_.volumes().remove_volume(c.before->metadata.name);
     const auto& ref = (c.after ? c.after : c.before)->claim_ref;
     if (ref) hooks_.volumes_changed(ref->ns + "/" + ref->name);
@@ -106,40 +106,42 @@ void DemandWatches::add_volumes() {
     };
   };
   placement::StorageFacts& facts = nodes_.storage();
-  add(Facts::kVolumes, make<api::StorageClass>({kStorage, "v1", "storageclasses", "StorageClass", false}),
+  add(nodes::Facts::kVolumes, make<api::StorageClass>({kStorage, "v1", "storageclasses", "StorageClass", false}),
       others(facts.classes));
-  add(Facts::kVolumes, make<api::CsiNode>({kStorage, "v1", "csinodes", "CSINode", false}), others(facts.csi_nodes));
-  add(Facts::kVolumes, make<api::CsiDriver>({kStorage, "v1", "csidrivers", "CSIDriver", false}),
+  add(nodes::Facts::kVolumes, make<api::CsiNode>({kStorage, "v1", "csinodes", "CSINode", false}),
+      others(facts.csi_nodes));
+  add(nodes::Facts::kVolumes, make<api::CsiDriver>({kStorage, "v1", "csidrivers", "CSIDriver", false}),
       others(facts.csi_drivers));
-  add(Facts::kVolumes,
+  add(nodes::Facts::kVolumes,
       make<api::CsiStorageCapacity>({kStorage, "v1", "csistoragecapacities", "CSIStorageCapacity", true}),
       others(facts.capacities));
-  add(Facts::kVolumes, make<api::VolumeAttachment>({kStorage, "v1", "volumeattachments", "VolumeAttachment", false}),
+  add(nodes::Facts::kVolumes,
+      make<api::VolumeAttachment>({kStorage, "v1", "volumeattachments", "VolumeAttachment", false}),
       others(facts.attachments));
 }
 
 void DemandWatches::add_workloads() {
   placement::WorkloadFacts& facts = nodes_.workloads();
   const auto keep = [](auto& store) { return [&store](const auto& change) { put(store, change); }; };
-  add(Facts::kWorkloads, make<api::Service>({"", "v1", "services", "Service", true}), keep(facts.services));
-  add(Facts::kWorkloads,
+  add(nodes::Facts::kWorkloads, make<api::Service>({"", "v1", "services", "Service", true}), keep(facts.services));
+  add(nodes::Facts::kWorkloads,
       make<api::ReplicationController>({"", "v1", "replicationcontrollers", "ReplicationController", true}),
       keep(facts.replication_controllers));
-  add(Facts::kWorkloads, make<api::ReplicaSet>({"apps", "v1", "replicasets", "ReplicaSet", true}),
+  add(nodes::Facts::kWorkloads, make<api::ReplicaSet>({"apps", "v1", "replicasets", "ReplicaSet", true}),
       keep(facts.replica_sets));
-  add(Facts::kWorkloads, make<api::StatefulSet>({"apps", "v1", "statefulsets", "StatefulSet", true}),
+  add(nodes::Facts::kWorkloads, make<api::StatefulSet>({"apps", "v1", "statefulsets", "StatefulSet", true}),
       keep(facts.stateful_sets));
-  add(Facts::kJobs, make<api::Job>({"batch", "v1", "jobs", "Job", true}), keep(nodes_.jobs()));
+  add(nodes::Facts::kJobs, make<api::Job>({"batch", "v1", "jobs", "Job", true}), keep(nodes_.jobs()));
 }
 
-void DemandWatches::need(Facts facts) {
+void DemandWatches::need(nodes::Facts facts) {
   Group& wanted = group(facts);
   if (wanted.state != State::kClosed || stopped_) return;
   wanted.state = State::kNeeded;
   wanted.timer = reactor_.after(Duration::zero(), [this, facts] { open(facts); });
 }
 
-void DemandWatches::open(Facts facts) {
+void DemandWatches::open(nodes::Facts facts) {
   if (stopped_) return;
   Group& wanted = group(facts);
   if (!preflight_.grants(wanted.role)) {
@@ -161,7 +163,7 @@ void DemandWatches::open(Facts facts) {
   wanted.timer = reactor_.after(Preflight::kRecheck, [this, facts] { open(facts); });
 }
 
-void DemandWatches::listed(Facts facts) {
+void DemandWatches::listed(nodes::Facts facts) {
   Group& wanted = group(facts);
   const bool all = std::all_of(members_.begin(), members_.end(),
                                [&](const Member& member) { return member.facts != facts || member.synced(); });

@@ -23,16 +23,16 @@ class DemandWatches {
   struct Hooks {
     std::function<void()> pods_may_go_on;                         // requeue all pods
     std::function<void(std::string_view claim)> volumes_changed;  // reconcile::VolumesChanged
-    std::function<void(Facts)> known;                             // the facts became known for the first time
+    std::function<void(nodes::Facts)> known;                      // the facts became known for the first time
   };
   // All must outlive it.
   DemandWatches(Reactor& reactor, client::Transport& transport, Random& random,
-                std::shared_ptr<client::ServerTraits> traits, const Preflight& preflight, NodeTracker& nodes,
+                std::shared_ptr<client::ServerTraits> traits, const Preflight& preflight, nodes::NodeTracker& nodes,
                 Hooks hooks);
   ~DemandWatches();
 
   // May be called while a reconciler runs: its effects follow in a later task.
-  void need(Facts facts);
+  void need(nodes::Facts facts);
   // Lists again everything that is watched; calls `begun` before and `done` after each watch.
   void refresh(const std::function<void()>& begun, const std::function<void()>& done);
   void stop();
@@ -49,7 +49,7 @@ class DemandWatches {
     Handle timer;
   };
   struct Member {
-    Facts facts;
+    nodes::Facts facts;
     std::string plural;
     std::function<void()> start, stop;
     std::function<bool()> synced;
@@ -60,20 +60,20 @@ class DemandWatches {
   template <typename T>
   std::shared_ptr<client::Informer<T>> make(client::Resource resource);
   template <typename T, typename Changed>
-  void add(Facts facts, const std::shared_ptr<client::Informer<T>>& informer, Changed changed);
+  void add(nodes::Facts facts, const std::shared_ptr<client::Informer<T>>& informer, Changed changed);
   void add_namespaces();
   void add_volumes();
   void add_workloads();
-  Group& group(Facts facts) { return groups_[static_cast<size_t>(facts)]; }
-  void open(Facts facts);
-  void listed(Facts facts);
+  Group& group(nodes::Facts facts) { return groups_[static_cast<size_t>(facts)]; }
+  void open(nodes::Facts facts);
+  void listed(nodes::Facts facts);
 
   Reactor& reactor_;
   client::Transport& transport_;
   Random& random_;
   std::shared_ptr<client::ServerTraits> traits_;
   const Preflight& preflight_;
-  NodeTracker& nodes_;
+  nodes::NodeTracker& nodes_;
   Hooks hooks_;
   std::array<Group, kFactsKinds> groups_;
   std::vector<Member> members_;

@@ -40,9 +40,9 @@ GroupWatches::~GroupWatches() {
 }
 
 void GroupWatches::watch_for(const api::Pod& pod) {
-  const std::optional<reconcile::GroupRef> group = reconcile::group_of(pod);
-  if (!group || group->source == reconcile::GroupRef::Source::kJob) return;
-  need(group->source == reconcile::GroupRef::Source::kCore ? GroupApi::kCore : GroupApi::kPlugins);
+  const std::optional<protocol::GroupRef> group = protocol::group_of(pod);
+  if (!group || group->source == protocol::GroupRef::Source::kJob) return;
+  need(group->source == protocol::GroupRef::Source::kCore ? GroupApi::kCore : GroupApi::kPlugins);
 }
 
 void GroupWatches::need(GroupApi api) {
@@ -76,7 +76,7 @@ void GroupWatches::watch(GroupApi api, const std::string& version) {
   watched.informer =
       std::make_unique<client::Informer<api::PodGroup>>(reactor_, transport_, random_, std::move(options), traits_);
   watched.informer->store().on_change([this, api](const client::Change<api::PodGroup>& change) {
-    const std::string key = reconcile::group_key(api, (change.after ? change.after : change.before)->metadata.key());
+    const std::string key = protocol::group_key(api, (change.after ? change.after : change.before)->metadata.key());
     hooks_.seen(key, change.after.get());
     hooks_.changed(key);
   });

@@ -8,6 +8,10 @@ namespace dra::inventory {
 class Inventory;
 }
 
+namespace dra::nodes {
+class NodeTracker;
+}
+
 namespace dra::manager {
 
 class Audit;
@@ -16,7 +20,6 @@ class Exclusivity;
 class GroupWatches;
 class Instruments;
 struct Memory;
-class NodeTracker;
 class PinnedPods;
 class Runner;
 class StuckClaims;
@@ -27,7 +30,7 @@ struct Watches;
 struct StoreHandlers {
   const Clock& clock;
   inventory::Inventory& inventory;
-  NodeTracker& nodes;
+  nodes::NodeTracker& nodes;
   Memory& memory;
   ClusterAssumptions& assumptions;
   Audit& audit;
