@@ -180,7 +180,7 @@ class Process {
     options.name = flags_.lease_name;
     options.identity = identity_;
     options.times = flags_.election;
-    options.labels = {{std::string(reconcile::kManagerLabel), std::string(reconcile::kManagerName)}};
+    options.labels = {{std::string(protocol::kManagerLabel), std::string(protocol::kManagerName)}};
     options.annotations = [this] { return manager_->lease_annotations(kVersion); };
     client::ElectorCallbacks callbacks;
     callbacks.on_started = [this] { manager_->lead(); };

@@ -135,7 +135,7 @@ class Session {
     if (lease_client_ == nullptr) lease_client_ = std::make_unique<client::RestClient>(*transport_);
     client::ElectorOptions options;
     options.identity = "dra-sandbox";
-    options.labels = {{std::string(reconcile::kManagerLabel), std::string(reconcile::kManagerName)}};
+    options.labels = {{std::string(protocol::kManagerLabel), std::string(protocol::kManagerName)}};
     options.annotations = [this] { return manager_->lease_annotations("sandbox"); };
     client::ElectorCallbacks callbacks;
     callbacks.on_started = [this] { manager_->lead(); };

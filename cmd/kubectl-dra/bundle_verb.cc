@@ -86,7 +86,7 @@ void add_manager(Bundle& bundle, const std::string& ns, size_t number, const jso
 }
 
 void add_managers(Bundle& bundle, const std::string& ns) {
-  const std::string label = std::string(reconcile::kManagerLabel) + "%3D" + std::string(reconcile::kManagerName);
+  const std::string label = std::string(protocol::kManagerLabel) + "%3D" + std::string(protocol::kManagerName);
   const auto answer = bundle.get("/api/v1/namespaces/" + ns + "/pods?limit=50&labelSelector=" + label);
   const json pods = answer ? json::parse(*answer, nullptr, false) : json();
   if (!pods.is_object() || !pods.contains("items") || !pods["items"].is_array())
@@ -106,7 +106,7 @@ void add_events(Bundle& bundle) {
   std::string text;
   for (const json& event : events["items"]) {
     const std::string by = text_at(event, "/reportingController"), kind = text_at(event, "/regarding/kind");
-    if (!by.starts_with(reconcile::kManagerName) && !(by == "default-scheduler" && kind == "Pod")) continue;
+    if (!by.starts_with(protocol::kManagerName) && !(by == "default-scheduler" && kind == "Pod")) continue;
     std::string time = text_at(event, "/eventTime");
     if (time.empty()) time = text_at(event, "/deprecatedLastTimestamp");
     text += time + " " + by + " " + text_at(event, "/type") + " " + text_at(event, "/reason") + " " + kind + " " +
@@ -120,7 +120,7 @@ std::string versions_of(const inspect::Objects& objects) {
   std::string text = std::string("kubectl-dra ") + DRA_VERSION + "\nserver " + objects.server_version +
                      "\nresource.k8s.io " + join(objects.dra_versions, ", ") + "\n";
   for (const auto& [key, lease] : objects.managers.leases) {
-    const reconcile::ManagerNotes notes = reconcile::notes_of(lease->metadata.annotations);
+    const protocol::ManagerNotes notes = protocol::notes_of(lease->metadata.annotations);
     text += "manager " + notes.version + ", mode " + notes.mode + "\n";
   }
   return text;

@@ -29,8 +29,8 @@ bool is_only_claim(const View& view, const api::Pod& pod, const std::string& ent
   return found;
 }
 
-ClaimState state_of(const View& view, const api::Pod& pod, std::shared_ptr<const api::ResourceClaim> claim) {
-  ClaimState one;
+protocol::ClaimState state_of(const View& view, const api::Pod& pod, std::shared_ptr<const api::ResourceClaim> claim) {
+  protocol::ClaimState one;
   one.ours = is_allocated_by_us(*claim);
   one.unsure = !one.ours && protocol::needs_proof(*claim);
   one.proven = is_proven(*claim);
@@ -126,11 +126,11 @@ Role role_of(const api::Pod& pod, const Options& options) {
 }
 
 bool PodState::all_allocated() const {
-  return std::all_of(claims.begin(), claims.end(), [](const ClaimState& c) { return c.allocated(); });
+  return std::all_of(claims.begin(), claims.end(), [](const protocol::ClaimState& c) { return c.allocated(); });
 }
 
 bool PodState::all_settled() const {
-  return std::all_of(claims.begin(), claims.end(), [](const ClaimState& c) { return c.settled(); });
+  return std::all_of(claims.begin(), claims.end(), [](const protocol::ClaimState& c) { return c.settled(); });
 }
 
 PodState derive_state(const View& view, const api::Pod& pod, const Options& options,
@@ -198,7 +198,7 @@ PodState derive_state(const View& view, const api::Pod& pod, const Options& opti
       continue;
     }
     if (std::any_of(state.claims.begin(), state.claims.end(),
-                    [&](const ClaimState& known) { return known.claim->metadata.uid == claim->metadata.uid; }))
+                    [&](const protocol::ClaimState& known) { return known.claim->metadata.uid == claim->metadata.uid; }))
       continue;
     state.claims.push_back(state_of(view, pod, std::move(claim)));
   }
@@ -220,7 +220,7 @@ PodState derive_state(const View& view, const api::Pod& pod, const Options& opti
   for (const api::ResourceClaim* claim : view.claims_controlled_by(pod.metadata.uid))
     if (is_left_listed(pod, *claim)) others.push_back(claim);
   for (const api::ResourceClaim* claim : others) {
-    const auto is_it = [&](const ClaimState& known) { return known.claim->metadata.uid == claim->metadata.uid; };
+    const auto is_it = [&](const protocol::ClaimState& known) { return known.claim->metadata.uid == claim->metadata.uid; };
     if (claim->metadata.ns != pod.metadata.ns || std::any_of(state.claims.begin(), state.claims.end(), is_it) ||
         std::any_of(state.abandoned.begin(), state.abandoned.end(), is_it))
       continue;
@@ -232,7 +232,7 @@ PodState derive_state(const View& view, const api::Pod& pod, const Options& opti
   return state;
 }
 
-bool may_withdraw(const View& view, const ClaimState& state, const Options& options) {
+bool may_withdraw(const View& view, const protocol::ClaimState& state, const Options& options) {
   if (!state.allocated() || !state.ours || state.proven) return false;
   // Proven, but somebody removed the finalizer: the proof is made again.
   if (bears_mark_of(*state.claim, *state.claim->status.allocation)) return false;
@@ -268,7 +268,7 @@ std::string selected_nodes(const api::NodeSelector& selector) {
 // A pod that our gate holds, or that is ours to bind, leaves by P8 (`pkg/protocol/leaving.h`); so what still pins one
 // is used by others, or not ours. What pins a pod that was ungated or bound is freed only when live GETs have shown
 // that its consumers are gone, by uid (P5): kubelet, which reads the claim once, may have prepared its devices.
-std::string why_pinned(const api::Pod& pod, const ClaimState& state) {
+std::string why_pinned(const api::Pod& pod, const protocol::ClaimState& state) {
   if (!state.allocated() || !state.claim->status.allocation->node_selector) return "";
   const char* why = "it is in use by others";
   const bool alone = state.claim->status.reserved_for.size() <= 1 && (state.reserved || state.listed);
@@ -309,7 +309,7 @@ std::string devices_of(const std::vector<api::AllocationResult>& allocations) {
 
 Duration retreat_delay(const api::Pod& pod, const PodState& state) {
   size_t mix = std::hash<std::string>{}(pod.metadata.uid);
-  for (const ClaimState& claim : state.claims)
+  for (const protocol::ClaimState& claim : state.claims)
     mix = mix * 1099511628211ull + std::hash<std::string>{}(claim.claim->metadata.resource_version);
   mix ^= mix >> 29;
   return std::chrono::milliseconds(20 + mix % 200);

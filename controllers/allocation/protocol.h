@@ -41,7 +41,7 @@ inline constexpr std::string_view kMissingNote = "claim-missing";
 Duration ordinary_absence(const MissingClaim& missing);
 
 struct PodState {
-  std::vector<ClaimState> claims;  // those that the pod's entries need, without duplicates, in the order of the entries
+  std::vector<protocol::ClaimState> claims;  // those that the pod's entries need, without duplicates, in the order of the entries
   // Not empty: one sentence: a claim is missing, being deleted or another pod's. Then `claims` is incomplete.
   std::string waits_for;
   // The wait ends by an ordinary change of the pod or its claims, so it is not reported.
@@ -50,7 +50,7 @@ struct PodState {
   std::optional<MissingClaim> missing;
   // Claims that are reserved for the pod (or list it, or that it is leaving) but useless to it: being deleted, or no
   // longer named by it.
-  std::vector<ClaimState> abandoned;
+  std::vector<protocol::ClaimState> abandoned;
   // The pod's status does not name all of its claims yet, so the pod must not be ungated or bound.
   bool unpublished = false;
   // The claim made for the pod's extended resources (pkg/protocol/extended_claim.h), if any: the last of `claims`.
@@ -66,11 +66,11 @@ PodState derive_state(const reconcile::View& view, const api::Pod& pod, const Op
 
 // P5: true when we may withdraw the claim's allocation: it is ours and unmarked, and every pod it is reserved for is
 // known to be gated by us, or unbound and ours to bind.
-bool may_withdraw(const reconcile::View& view, const ClaimState& state, const Options& options);
+bool may_withdraw(const reconcile::View& view, const protocol::ClaimState& state, const Options& options);
 
 // One sentence: to which node an allocated claim that we may not withdraw pins the pod, why, and what frees it. Empty
 // when the allocation can be used on every node.
-std::string why_pinned(const api::Pod& pod, const ClaimState& state);
+std::string why_pinned(const api::Pod& pod, const protocol::ClaimState& state);
 
 // Adds to `out` the node requirements of an allocation's node selector. False when the selector has several terms,
 // which one term cannot express.

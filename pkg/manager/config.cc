@@ -27,8 +27,8 @@ nlohmann::json drivers_json(const Drivers& drivers) {
 
 }  // namespace
 
-reconcile::ManagerNotes lease_notes(const ManagerOptions& o, const Drivers& drivers, std::string_view version) {
-  reconcile::ManagerNotes notes;
+protocol::ManagerNotes lease_notes(const ManagerOptions& o, const Drivers& drivers, std::string_view version) {
+  protocol::ManagerNotes notes;
   notes.version = version;
   notes.mode = kModes[static_cast<int>(o.settings.scheduling)];
   if (o.settings.scheduling == reconcile::Scheduling::kBind) notes.scheduler_names = o.settings.scheduler_names;

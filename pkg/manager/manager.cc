@@ -407,7 +407,7 @@ struct Manager::Impl {
       lease_drivers = drivers();
       lease_drivers_at = now;
     }
-    const api::StringMap all = reconcile::annotations_of(lease_notes(options, lease_drivers, version));
+    const api::StringMap all = protocol::annotations_of(lease_notes(options, lease_drivers, version));
     return {all.begin(), all.end()};
   }
 

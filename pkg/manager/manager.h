@@ -31,7 +31,7 @@ using Drivers = std::map<std::string, Exclusivity::Driver>;
 // The options and the drivers as JSON, for /configz.
 std::string config_json(const ManagerOptions& options, const Drivers& drivers);
 // What the leader says of itself on its Lease.
-reconcile::ManagerNotes lease_notes(const ManagerOptions& options, const Drivers& drivers, std::string_view version);
+protocol::ManagerNotes lease_notes(const ManagerOptions& options, const Drivers& drivers, std::string_view version);
 
 struct HealthCheck {
   std::string name;

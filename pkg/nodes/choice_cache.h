@@ -33,7 +33,7 @@ class ChoiceCache {
     NodeChoice choice;                                    // without the nodes that one pod avoids or prefers
   };
 
-  // `shape`: equal for pods with equal needs (allocation::node_shape); not empty. `numbers` may be null, and is the
+  // `shape`: equal for pods with equal needs (node_shape); not empty. `numbers` may be null, and is the
   // same in every call. Returns null if the pod needs a decision of its own.
   const Kept* of(const placement::Cluster& cluster, const placement::PodNeeds& needs, std::string shape,
                  placement::NodeNumbers* numbers);

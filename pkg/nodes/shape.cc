@@ -58,7 +58,7 @@ class Text {
 };
 
 // Only this pod can use the claim, and the claim is unallocated.
-bool is_the_pods_own(const api::Pod& pod, const ClaimState& claim) {
+bool is_the_pods_own(const api::Pod& pod, const protocol::ClaimState& claim) {
   const api::OwnerReference* owner = claim.claim->metadata.controller();
   return !claim.allocated() && owner && owner->uid == pod.metadata.uid;
 }
@@ -78,8 +78,8 @@ std::string text_of(const api::ResourceClaim& claim) {
 }
 
 // text_of() of each would be the same, as far as a comparison of the fields shows.
-bool same_claims(const std::vector<ClaimState>& a, const std::vector<ClaimState>& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const ClaimState& x, const ClaimState& y) {
+bool same_claims(const std::vector<protocol::ClaimState>& a, const std::vector<protocol::ClaimState>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const protocol::ClaimState& x, const protocol::ClaimState& y) {
     if (x.allocated() || y.allocated()) return x.allocated() && y.allocated();
     const std::string *of_x = preferred_by(*x.claim), *of_y = preferred_by(*y.claim);
     return x.claim->spec == y.claim->spec && (of_x ? of_y && *of_x == *of_y : !of_y);
@@ -116,15 +116,15 @@ bool has_same_node_shape(const api::Pod& a, const api::Pod& b) {
   return fields(a) == fields(b);
 }
 
-std::string shape_of_member(const api::Pod& pod, const std::string& on_nodes, const std::vector<ClaimState>& claims) {
+std::string shape_of_member(const api::Pod& pod, const std::string& on_nodes, const std::vector<protocol::ClaimState>& claims) {
   if (on_nodes.empty() || !pod.node_name.empty()) return "";
   Text text;
   text.add(pod.scheduler_name).add(on_nodes).add(std::to_string(pod.priority));
-  for (const ClaimState& claim : claims) text.add(claim.allocated() ? "" : text_of(*claim.claim));
+  for (const protocol::ClaimState& claim : claims) text.add(claim.allocated() ? "" : text_of(*claim.claim));
   return text.digits();
 }
 
-std::string MemberShapes::of(const api::Pod& pod, const std::vector<ClaimState>& claims) {
+std::string MemberShapes::of(const api::Pod& pod, const std::vector<protocol::ClaimState>& claims) {
   const bool same_on_nodes = pod_ != nullptr && !on_nodes_.empty() && nodes_.have_same_shape(*pod_, pod);
   if (!same_on_nodes) on_nodes_ = nodes_.shape(pod);
   if (!same_on_nodes || pod_->scheduler_name != pod.scheduler_name || pod_->priority != pod.priority ||
@@ -135,13 +135,13 @@ std::string MemberShapes::of(const api::Pod& pod, const std::vector<ClaimState>&
   return shape_;
 }
 
-std::string shape_of(const api::Pod& pod, const std::string& on_nodes, const std::vector<ClaimState>& claims,
+std::string shape_of(const api::Pod& pod, const std::string& on_nodes, const std::vector<protocol::ClaimState>& claims,
                      bool depends_on_pods) {
   if (on_nodes.empty() || !pod.node_name.empty()) return "";
   Text text;
   text.add(pod.scheduler_name).add(on_nodes);
   if (depends_on_pods) text.add(pod.metadata.labels);
-  for (const ClaimState& claim : claims) {
+  for (const protocol::ClaimState& claim : claims) {
     if (!is_the_pods_own(pod, claim)) return "";
     text.add(text_of(*claim.claim));
   }

@@ -24,25 +24,25 @@ bool has_same_node_shape(const api::Pod& a, const api::Pod& b);
 //
 // `depends_on_pods`: the choice of nodes depended on other pods (NodeChoice), whose terms match this one by its labels.
 // Only then are the labels included: each pod of an indexed Job or a StatefulSet has some of its own.
-std::string shape_of(const api::Pod& pod, const std::string& on_nodes, const std::vector<ClaimState>& claims,
+std::string shape_of(const api::Pod& pod, const std::string& on_nodes, const std::vector<protocol::ClaimState>& claims,
                      bool depends_on_pods);
 
 // The same for a member of a group (gang::Member::shape), whose search itself distinguishes members by their allocated
 // claims and by those that members share: only the text of the others counts, whoever made them. Includes the priority,
 // by which nodes may be kept from a pod (controllers/allocation/kept/kept_nodes.h).
-std::string shape_of_member(const api::Pod& pod, const std::string& on_nodes, const std::vector<ClaimState>& claims);
+std::string shape_of_member(const api::Pod& pod, const std::string& on_nodes, const std::vector<protocol::ClaimState>& claims);
 
 // The same for the members of one group, one after the other: most are like the one before, and comparing costs a
 // fraction of making the text. What it was given last must outlive the next call.
 class MemberShapes {
  public:
   explicit MemberShapes(const NodeChooser& nodes) : nodes_(nodes) {}
-  std::string of(const api::Pod& pod, const std::vector<ClaimState>& claims);
+  std::string of(const api::Pod& pod, const std::vector<protocol::ClaimState>& claims);
 
  private:
   const NodeChooser& nodes_;
   const api::Pod* pod_ = nullptr;
-  const std::vector<ClaimState>* claims_ = nullptr;
+  const std::vector<protocol::ClaimState>* claims_ = nullptr;
   std::string on_nodes_;
   std::string shape_;
 };

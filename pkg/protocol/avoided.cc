@@ -7,7 +7,6 @@
 
 namespace dra::protocol {
 
-using namespace reconcile;
 
 std::vector<AvoidedDevice> avoided_devices(const api::Pod& pod, Timestamp now) {
   std::vector<AvoidedDevice> avoided;

@@ -5,7 +5,7 @@
 
 #include "pkg/api/resource.h"
 
-namespace dra::allocation {
+namespace dra::protocol {
 
 // One claim of the pod, as the protocol sees it.
 struct ClaimState {
@@ -24,4 +24,4 @@ struct ClaimState {
   bool settled() const { return allocated() && !needs_proof(); }
 };
 
-}  // namespace dra::allocation
+}  // namespace dra::protocol

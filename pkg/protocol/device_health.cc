@@ -8,7 +8,6 @@
 
 namespace dra::protocol {
 
-using namespace reconcile;
 
 namespace {
 

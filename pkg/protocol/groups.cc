@@ -142,13 +142,6 @@ bool is_too_large(const View& view, std::string_view group) {
   return view.size_of_group(group) > kMaxGroupMembers;
 }
 
-std::vector<const api::Pod*> View::started_of_group(std::string_view key, size_t most) const {
-  std::vector<const api::Pod*> started = pods_of_group(key);
-  std::erase_if(started, [](const api::Pod* pod) { return !has_started(*pod); });
-  if (started.size() > most) started.resize(most);
-  return started;
-}
-
 std::string waits_since(const View& view, const api::Pod& pod) {
   std::string since = pod.metadata.creation_timestamp;
   const Membership member = membership_of(view, pod);

@@ -4,7 +4,7 @@
 
 #include "pkg/base/strings.h"
 
-namespace dra::reconcile {
+namespace dra::protocol {
 
 namespace {
 
@@ -59,4 +59,4 @@ Leadership leadership_of(const api::Lease& lease, Timestamp now) {
   return seconds_between(renewed, now) <= seconds ? Leadership::kLeads : Leadership::kLate;
 }
 
-}  // namespace dra::reconcile
+}  // namespace dra::protocol

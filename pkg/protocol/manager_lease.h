@@ -10,7 +10,7 @@
 #include "pkg/api/meta.h"
 #include "pkg/base/timestamp.h"
 
-namespace dra::reconcile {
+namespace dra::protocol {
 
 // The label that all objects of the chart have; of Leases, only the leader election's has it.
 inline constexpr std::string_view kManagerLabel = "app.kubernetes.io/name";
@@ -41,4 +41,4 @@ enum class Leadership : uint8_t {
 // A holder is late after twice the duration of the Lease: clocks of different machines are compared here.
 Leadership leadership_of(const api::Lease& lease, Timestamp now);
 
-}  // namespace dra::reconcile
+}  // namespace dra::protocol

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-namespace dra::reconcile {
+namespace dra::protocol {
 namespace {
 
 TEST(ManagerLease, WhatIsWrittenIsRead) {
@@ -41,4 +41,4 @@ TEST(ManagerLease, AHolderIsLateAfterTwoDurations) {
 }
 
 }  // namespace
-}  // namespace dra::reconcile
+}  // namespace dra::protocol

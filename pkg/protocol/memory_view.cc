@@ -109,6 +109,13 @@ const api::ResourceClaim* MemoryView::streamed_claim(std::string_view key) const
   return streamed ? streamed : find_in(claims, key);
 }
 
+std::vector<const api::Pod*> MemoryView::started_of_group(std::string_view key, size_t most) const {
+  std::vector<const api::Pod*> started = pods_of_group(key);
+  std::erase_if(started, [](const api::Pod* pod) { return !has_started(*pod); });
+  if (started.size() > most) started.resize(most);
+  return started;
+}
+
 std::vector<const api::ResourceClaim*> MemoryView::claims_controlled_by(std::string_view uid) const {
   std::vector<const api::ResourceClaim*> found;
   for (const auto& [key, claim] : claims) {

@@ -9,7 +9,6 @@
 
 namespace dra::protocol {
 
-using namespace reconcile;
 
 namespace {
 

@@ -91,7 +91,7 @@ class View {
   // The number of these pods, without visiting them.
   virtual size_t size_of_group(std::string_view key) const { return pods_of_group(key).size(); }
   // Those of them that run or ran (has_started() of pkg/protocol/groups.h), by name, at most `most`.
-  virtual std::vector<const api::Pod*> started_of_group(std::string_view key, size_t most) const;
+  virtual std::vector<const api::Pod*> started_of_group(std::string_view key, size_t most) const = 0;
   // The PodGroup of this API, by store key.
   virtual const api::PodGroup* pod_group(GroupApi, std::string_view /*key*/) const { return nullptr; }
   virtual GroupsKnown groups_known(GroupApi) const { return {}; }

@@ -86,7 +86,7 @@ StepAnswer bind_conditions(const BindContext& context) {
   const WallTime now = context.view.now();
   StepAnswer answer = StepAnswer::done();
   std::optional<Timestamp> deadline;
-  for (const ClaimState& state : context.state.claims) {
+  for (const protocol::ClaimState& state : context.state.claims) {
     if (state.proven) continue;  // was ready then, and can no longer be withdrawn
     const DevicePreparation preparation = preparation_of(*state.claim, now);
     if (preparation.state == Readiness::kReady) continue;

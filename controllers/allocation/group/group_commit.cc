@@ -45,7 +45,7 @@ bool goes_anywhere(const PodContext& context) {
 void GroupReconcile::commit() {
   for (const Member& member : pods_) {
     if (!member.held) continue;
-    for (const ClaimState& claim : member.context.state.claims)
+    for (const protocol::ClaimState& claim : member.context.state.claims)
       if (claim.needs_proof() && !claim.in_stream) return pause();  // the stream brings the group back
   }
   if (const Conflicts found = conflicts(); !found.empty()) return withdraw_for(found);

@@ -52,7 +52,7 @@ void GroupReconcile::decide(uint32_t needed) {
   for (size_t i = 0; i < pods_.size(); ++i) {
     Member& member = pods_[i];
     if (member.placed) {
-      for (const ClaimState& claim : member.context.state.claims)
+      for (const protocol::ClaimState& claim : member.context.state.claims)
         if (const std::string* node = api::only_node(*claim.claim->status.allocation))
           request.placed.push_back(tools_.inventory.node_id(*node));
       continue;
@@ -89,7 +89,7 @@ std::vector<gang::Member> GroupReconcile::questions_about(const std::vector<size
     gang::Member& one = questions.emplace_back();
     one.name = context.pod.metadata.key();
     one.uid = context.pod.metadata.uid;
-    for (const ClaimState& claim : context.state.claims) one.claims.push_back(claim.claim);
+    for (const protocol::ClaimState& claim : context.state.claims) one.claims.push_back(claim.claim);
     if (context.extended.empty()) one.shape = shapes.of(context.pod, context.state.claims);
   }
   made_->asked = asked;
@@ -111,7 +111,7 @@ void GroupReconcile::write_decision(const std::vector<Member*>& asked, gang::Dec
   tools_.kept.drop(members_.group.key());
   std::unordered_map<std::string_view, std::vector<const gang::Placed*>> users;  // by the claim's uid
   for (const gang::Placed& placed : decision.members)
-    for (const ClaimState& claim : asked[placed.member]->context.state.claims)
+    for (const protocol::ClaimState& claim : asked[placed.member]->context.state.claims)
       users[claim.claim->metadata.uid].push_back(&placed);
   bool first = true;  // one line in the log for all
   for (gang::ClaimResult& decided : decision.claims) {
@@ -202,7 +202,7 @@ std::string GroupReconcile::why_not_alone(Member& member, bool* refused) {
   if (choice.watch_lags) return "";
   const std::vector<allocator::NodeId> order = numbers_of(choice, tools_.inventory);
   allocator::Request request;
-  for (const ClaimState& claim : context.state.claims)
+  for (const protocol::ClaimState& claim : context.state.claims)
     if (!claim.allocated()) request.claims.push_back(claim.claim);
   std::optional<allocator::FoundNodes> found;
   if (!request.claims.empty()) {

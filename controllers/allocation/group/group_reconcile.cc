@@ -33,7 +33,7 @@ constexpr Duration kPauseOfMember = std::chrono::microseconds(100);
 
 bool has_unmarked(const PodState& state) {
   return std::any_of(state.claims.begin(), state.claims.end(),
-                     [](const ClaimState& claim) { return claim.allocated() && claim.ours && !claim.proven; });
+                     [](const protocol::ClaimState& claim) { return claim.allocated() && claim.ours && !claim.proven; });
 }
 
 // Not of pods alone: the answer to a write of a pod makes void what is kept about its group.
@@ -102,7 +102,7 @@ void GroupReconcile::judge() {
     member.held = state.all_allocated();
     member.settled = member.held && state.all_settled();
     // A pod without devices of one node gets its node in the search, and is bound to a node with capacity.
-    member.pinned = std::any_of(state.claims.begin(), state.claims.end(), [](const ClaimState& claim) {
+    member.pinned = std::any_of(state.claims.begin(), state.claims.end(), [](const protocol::ClaimState& claim) {
       return claim.allocated() && api::only_node(*claim.claim->status.allocation) != nullptr;
     });
     member.placed = member.held && (member.pinned || context.role == Role::kGated);
@@ -155,7 +155,7 @@ void GroupReconcile::pause() {
 Conflicts GroupReconcile::conflicts() const {
   std::vector<std::string> uids;
   for (const Member& member : pods_)
-    for (const ClaimState& claim : member.context.state.claims)
+    for (const protocol::ClaimState& claim : member.context.state.claims)
       if (claim.allocated()) uids.push_back(claim.claim->metadata.uid);
   std::sort(uids.begin(), uids.end());
   uids.erase(std::unique(uids.begin(), uids.end()), uids.end());
@@ -166,7 +166,7 @@ bool GroupReconcile::others_give_way(const Conflicts& conflicts) const {
   const GroupRank rank = rank_of(members_.waiting);
   std::set<std::string, std::less<>> own;
   for (const Member& member : pods_)
-    for (const ClaimState& claim : member.context.state.claims) own.insert(claim.claim->metadata.uid);
+    for (const protocol::ClaimState& claim : member.context.state.claims) own.insert(claim.claim->metadata.uid);
   const auto gives_way = [&](const api::ResourceClaim& claim) {
     if (!is_allocated_by_us(claim) || is_proven(claim)) return false;
     return std::all_of(claim.status.reserved_for.begin(), claim.status.reserved_for.end(), [&](const auto& consumer) {
@@ -208,7 +208,7 @@ bool GroupReconcile::holds_something() const {
 Duration GroupReconcile::held_for(bool newest) const {
   std::optional<Duration> longest;
   for (const Member& member : pods_)
-    for (const ClaimState& claim : member.context.state.claims) {
+    for (const protocol::ClaimState& claim : member.context.state.claims) {
       if (!claim.allocated() || !claim.ours || (!newest && claim.proven)) continue;
       const std::optional<Timestamp> at = allocated_at(*claim.claim);
       // If the server drops the allocation time: the claim is allocated for at least this long.
@@ -255,7 +255,7 @@ void GroupReconcile::park(const std::vector<Member*>& asked) {
   obstacles.on_capacity = false;
   for (const Member* member : asked) {
     allocator::Request request;
-    for (const ClaimState& claim : member->context.state.claims)
+    for (const protocol::ClaimState& claim : member->context.state.claims)
       if (!claim.allocated()) request.claims.push_back(claim.claim);
     causes.merge(causes_of(member->context, request));
     obstacles.on_pods = obstacles.on_pods || member->obstacles.on_pods;

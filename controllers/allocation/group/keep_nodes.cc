@@ -40,7 +40,7 @@ size_t GroupReconcile::keep_nodes(const std::vector<Member*>& asked, GroupNodes&
   for (size_t i = 0; i < asked.size(); ++i) {
     constexpr size_t kMostKinds = 8;
     allocator::Request request;
-    for (const ClaimState& claim : asked[i]->context.state.claims)
+    for (const protocol::ClaimState& claim : asked[i]->context.state.claims)
       if (!claim.allocated()) request.claims.push_back(claim.claim);
     std::string shape;
     for (const auto& claim : request.claims) shape += api::encode(claim->spec);

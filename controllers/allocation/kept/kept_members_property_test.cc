@@ -18,7 +18,7 @@ using namespace reconcile;
 
 namespace {
 
-std::string text(const ClaimState& state) {
+std::string text(const protocol::ClaimState& state) {
   std::ostringstream out;
   out << state.claim->metadata.key() << "#" << state.claim->metadata.uid << "@"
       << state.claim->metadata.resource_version << state.ours << state.unsure << state.proven << state.reserved
@@ -146,9 +146,9 @@ class KeptMembersProperty : public AllocationTest {
       const PodState state = state_of(i);
       out << members.waiting[i]->metadata.name << "@" << members.waiting[i]->metadata.resource_version << " "
           << state.waits_for << state.ordinary_wait << state.unpublished << " ";
-      for (const ClaimState& claim : state.claims) out << kept_members_property_test::text(claim);
+      for (const protocol::ClaimState& claim : state.claims) out << kept_members_property_test::text(claim);
       out << "abandoned ";
-      for (const ClaimState& claim : state.abandoned) out << kept_members_property_test::text(claim);
+      for (const protocol::ClaimState& claim : state.abandoned) out << kept_members_property_test::text(claim);
       out << "\n";
     }
     return out.str();

@@ -112,7 +112,7 @@ GroupRank rank_of(const std::vector<const api::Pod*>& waiting) {
 }
 
 bool is_marked(const api::Pod& pod, const PodState& state) {
-  return std::any_of(state.claims.begin(), state.claims.end(), [&](const ClaimState& claim) {
+  return std::any_of(state.claims.begin(), state.claims.end(), [&](const protocol::ClaimState& claim) {
     return claim.ours && claim.proven && proven_for(*claim.claim) == pod.metadata.uid;
   });
 }

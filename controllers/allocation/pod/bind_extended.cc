@@ -125,7 +125,7 @@ ExtendedSearch search_beside_plugins(const PodContext& context, const nodes::Nod
   ExtendedSearch search;
   allocator::Request& request = search.request;
   request.weigh_alternatives = true;
-  for (const ClaimState& claim : context.state.claims)
+  for (const protocol::ClaimState& claim : context.state.claims)
     if (!claim.allocated()) request.claims.push_back(claim.claim);
   if (!context.claimed->empty()) request.claims.push_back(supposed_claim(context.pod, *context.claimed));
   search.order = numbers_of(choice, tools.inventory);

@@ -41,7 +41,7 @@ Candidates candidate_nodes(const PodContext& context, Outcome& out) {
   nodes::NodeChooser& nodes = context.tools.nodes;
   std::vector<std::string> only;
   bool restricted = false;
-  for (const ClaimState& claim : context.state.claims) {
+  for (const protocol::ClaimState& claim : context.state.claims) {
     if (!claim.allocated() || !claim.claim->status.allocation->node_selector) continue;
     const api::NodeSelector& selector = *claim.claim->status.allocation->node_selector;
     if (const size_t bytes = claim.claim->status.allocation->selector_bytes_dropped; bytes > 0)
@@ -81,7 +81,7 @@ nodes::NodeChoice choose_among(const PodContext& context, std::vector<std::strin
 }
 
 const std::string* pinned_node(const PodState& state) {
-  for (const ClaimState& claim : state.claims)
+  for (const protocol::ClaimState& claim : state.claims)
     if (const std::string* node = claim.allocated() ? api::only_node(*claim.claim->status.allocation) : nullptr)
       return node;
   return nullptr;

@@ -17,16 +17,16 @@ using namespace reconcile;
 
 Conflicts conflicts_of(const PodContext& context) {
   std::vector<std::string> uids;
-  for (const ClaimState& claim : context.state.claims)
+  for (const protocol::ClaimState& claim : context.state.claims)
     if (claim.allocated()) uids.push_back(claim.claim->metadata.uid);
   return context.tools.inventory.over_commitments(uids, inventory::Layer::kObserved);
 }
 
 bool is_lasting(const PodContext& context, const inventory::AuditFinding& conflict) {
-  const std::vector<ClaimState>& claims = context.state.claims;
+  const std::vector<protocol::ClaimState>& claims = context.state.claims;
   const auto is_of_this_pod = [&](const api::ResourceClaim& claim) {
     return std::any_of(claims.begin(), claims.end(),
-                       [&](const ClaimState& own) { return own.claim->metadata.uid == claim.metadata.uid; });
+                       [&](const protocol::ClaimState& own) { return own.claim->metadata.uid == claim.metadata.uid; });
   };
   return std::none_of(conflict.claims.begin(), conflict.claims.end(), [&](const std::string& uid) {
     const api::ResourceClaim* claim = context.view.allocated_claim(uid);
@@ -50,8 +50,8 @@ Conflicts lasting_of(const PodContext& context, Conflicts conflicts) {
 // Withdrawing helps only if an allocation of ours is part of the overlap itself: withdrawing the sibling of one that
 // stays would only repeat the conflict.
 void give_way(const PodContext& context, const Conflicts& conflicts, Outcome& out) {
-  const std::vector<ClaimState>& claims = context.state.claims;
-  const bool helps = std::any_of(claims.begin(), claims.end(), [&](const ClaimState& claim) {
+  const std::vector<protocol::ClaimState>& claims = context.state.claims;
+  const bool helps = std::any_of(claims.begin(), claims.end(), [&](const protocol::ClaimState& claim) {
     return may_withdraw_claim(context, claim) &&
            std::any_of(conflicts.begin(), conflicts.end(), [&](const inventory::AuditFinding& conflict) {
              return std::find(conflict.claims.begin(), conflict.claims.end(), claim.claim->metadata.uid) !=
@@ -60,8 +60,8 @@ void give_way(const PodContext& context, const Conflicts& conflicts, Outcome& ou
   });
   if (helps && withdraw_claims(context, out)) return count_failure(context, "LostRace", out);
   // Proven, and somebody outside the protocol allocated the same devices since; the gate still holds the pod.
-  std::vector<ClaimState> in_conflict;
-  for (const ClaimState& claim : claims)
+  std::vector<protocol::ClaimState> in_conflict;
+  for (const protocol::ClaimState& claim : claims)
     if (claim.ours && claim.proven && std::any_of(conflicts.begin(), conflicts.end(), [&](const auto& conflict) {
           return std::binary_search(conflict.claims.begin(), conflict.claims.end(), claim.claim->metadata.uid) &&
                  is_lasting(context, conflict);

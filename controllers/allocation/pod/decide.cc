@@ -83,7 +83,7 @@ void decide_claims(const PodContext& context, Outcome& out) {
   request.weigh_alternatives = true;
   request.facts = choice.facts;
   request.cpu_milli = choice.cpu_milli;
-  for (const ClaimState& claim : context.state.claims)
+  for (const protocol::ClaimState& claim : context.state.claims)
     if (!claim.allocated()) request.claims.push_back(claim.claim);
   request.preferences = preferences_of_claims(context, out);
   const std::vector<allocator::NodeId> order = numbers_of(choice, tools.inventory);
@@ -101,13 +101,13 @@ void decide_claims(const PodContext& context, Outcome& out) {
 }
 
 std::vector<allocator::Preference> preferences_of_claims(const PodContext& context, Outcome& out) {
-  const std::vector<ClaimState>& states = context.state.claims;
-  const auto bears_some = [](const ClaimState& claim) {
+  const std::vector<protocol::ClaimState>& states = context.state.claims;
+  const auto bears_some = [](const protocol::ClaimState& claim) {
     return claim.claim->metadata.annotations.contains(std::string(allocator::kPreferAnnotation));
   };
   if (std::none_of(states.begin(), states.end(), bears_some)) return {};
   std::vector<std::shared_ptr<const api::ResourceClaim>> claims;
-  for (const ClaimState& claim : states) claims.push_back(claim.claim);
+  for (const protocol::ClaimState& claim : states) claims.push_back(claim.claim);
   allocator::Preferences found = allocator::preferences_of(claims);
   std::set<std::string> said;  // one event per claim
   for (const auto& [claim, why] : found.ignored)

@@ -26,7 +26,7 @@ bool may_leave(const PodContext& context) {
 }
 
 // The same as leave_claim() for a pod that others may bind at any moment: list, reservation, live GET, allocation.
-void leave_without_gate(const PodContext& context, const ClaimState& claim, Outcome& out) {
+void leave_without_gate(const PodContext& context, const protocol::ClaimState& claim, Outcome& out) {
   const api::ResourceClaim& object = *claim.claim;
   if (claim.listed || !claim.left) return void(out.add(write_unlisted(context.pod, object, true)));
   if (claim.reserved) return void(out.add(write_left_unbound(context.pod, object)));
@@ -36,7 +36,7 @@ void leave_without_gate(const PodContext& context, const ClaimState& claim, Outc
 }
 
 // One write: takes the pod off the claim's list of users, else out of its reservations; the last user does both.
-void leave_claim(const PodContext& context, const ClaimState& claim, Outcome& out) {
+void leave_claim(const PodContext& context, const protocol::ClaimState& claim, Outcome& out) {
   if (context.role == Role::kToBind) return leave_without_gate(context, claim, out);
   const std::string& uid = context.pod.metadata.uid;
   const auto& consumers = claim.claim->status.reserved_for;
@@ -71,7 +71,7 @@ bool leave_announced(const PodContext& context, Outcome& out) {
   if (leaving.empty()) return false;
   bool waits = false;
   std::set<std::string> void_announcements;
-  const auto look_at = [&](const ClaimState& claim) {
+  const auto look_at = [&](const protocol::ClaimState& claim) {
     const auto announced = leaving.find(claim.claim->metadata.uid);
     if (announced == leaving.end()) return;
     const uint64_t version = version_of(*claim.claim).value_or(0);
@@ -86,17 +86,17 @@ bool leave_announced(const PodContext& context, Outcome& out) {
     if (context.view.live_presence(ref) == Presence::kUnknown) out.add(LiveGet{ref});
     if (context.view.live_presence(ref) == Presence::kPresent) void_announcements.insert(claim.claim->metadata.uid);
   };
-  for (const ClaimState& claim : context.state.claims) look_at(claim);
-  for (const ClaimState& claim : context.state.abandoned) look_at(claim);
+  for (const protocol::ClaimState& claim : context.state.claims) look_at(claim);
+  for (const protocol::ClaimState& claim : context.state.abandoned) look_at(claim);
   if (!void_announcements.empty()) remove_void(context, void_announcements, out);
   if (out.has_writes()) out.min_interval = retreat_delay(context.pod, context.state);
   return waits;
 }
 
-bool leave_unlisted(const PodContext& context, const std::vector<ClaimState>& claims, Outcome& out) {
+bool leave_unlisted(const PodContext& context, const std::vector<protocol::ClaimState>& claims, Outcome& out) {
   if (!may_leave(context)) return false;
   const size_t before = out.effects.size();
-  for (const ClaimState& claim : claims) {
+  for (const protocol::ClaimState& claim : claims) {
     const bool may_free = context.role == Role::kToBind && claim.left;
     if (claim.listed || !claim.settled() || !(claim.reserved || may_free)) continue;
     leave_claim(context, claim, out);
@@ -104,10 +104,10 @@ bool leave_unlisted(const PodContext& context, const std::vector<ClaimState>& cl
   return out.effects.size() > before;
 }
 
-bool announce_leaving(const PodContext& context, const std::vector<ClaimState>& claims, Outcome& out) {
+bool announce_leaving(const PodContext& context, const std::vector<protocol::ClaimState>& claims, Outcome& out) {
   if (!may_leave(context)) return false;
   Leaving added;
-  for (const ClaimState& claim : claims)
+  for (const protocol::ClaimState& claim : claims)
     if (const auto version = version_of(*claim.claim); version && claim.listed && claim.settled())
       added.emplace(claim.claim->metadata.uid, *version);
   if (added.empty()) return false;
@@ -127,8 +127,8 @@ bool announce_leaving(const PodContext& context, const std::vector<ClaimState>& 
 
 bool drop_abandoned(const PodContext& context, Outcome& out) {
   if (!may_leave(context)) return false;
-  const std::vector<ClaimState>& abandoned = context.state.abandoned;
-  for (const ClaimState& claim : abandoned) {
+  const std::vector<protocol::ClaimState>& abandoned = context.state.abandoned;
+  for (const protocol::ClaimState& claim : abandoned) {
     if (!may_withdraw(context.view, claim, context.tools.options)) continue;
     Write write = write_deallocation(*claim.claim, "withdraw");
     write.release_pod = context.pod.metadata.uid;

@@ -31,7 +31,7 @@ gang::GangRequest group_of_one(const PodContext& context, const Neighbours& near
   member.name = pod.key();
   member.uid = pod.uid;
   member.cpu_milli = cpu_milli;
-  for (const ClaimState& claim : context.state.claims) member.claims.push_back(claim.claim);
+  for (const protocol::ClaimState& claim : context.state.claims) member.claims.push_back(claim.claim);
   asked.members.push_back(std::move(member));
   return asked;
 }

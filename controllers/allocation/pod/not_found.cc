@@ -84,7 +84,7 @@ verdict::Verdict verdict_of(const PodContext& context, const Obstacles& obstacle
                             const allocator::Request* request) {
   verdict::Question question;
   question.pod = &context.pod;
-  for (const ClaimState& claim : context.state.claims)
+  for (const protocol::ClaimState& claim : context.state.claims)
     if (request == nullptr || claim.allocated()) question.claims.push_back(claim.claim);
   if (request != nullptr) question.claims.insert(question.claims.end(), request->claims.begin(), request->claims.end());
   verdict::NodeFindings findings;

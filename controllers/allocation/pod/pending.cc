@@ -12,9 +12,9 @@ namespace {
 
 // One label for the classes of the claims still to be allocated. A name without a DeviceClass comes from a tenant, so
 // it gets no series of its own.
-std::string class_label(const View& view, const std::vector<ClaimState>& claims) {
+std::string class_label(const View& view, const std::vector<protocol::ClaimState>& claims) {
   std::set<std::string> names;
-  for (const ClaimState& claim : claims)
+  for (const protocol::ClaimState& claim : claims)
     if (!claim.allocated()) names.merge(classes_of(claim.claim->spec));
   if (names.empty()) return "";
   if (names.size() > 1) return "(several)";

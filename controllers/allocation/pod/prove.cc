@@ -35,7 +35,7 @@ void say_allocated(const PodContext& context, Outcome& out) {
 
 void prove_claims(const PodContext& context, Outcome& out) {
   // The reconciles of the pod for which a claim is reserved prove the claim.
-  for (const ClaimState& claim : context.state.claims)
+  for (const protocol::ClaimState& claim : context.state.claims)
     if (claim.needs_proof() && !claim.in_stream) return;  // the stream requeues the key
   if (const Conflicts conflicts = conflicts_of(context); !conflicts.empty()) return give_way(context, conflicts, out);
   if (context.role != Role::kBoundBare) {
@@ -53,7 +53,7 @@ void prove_claims(const PodContext& context, Outcome& out) {
 
 void add_marks(const PodContext& context, Outcome& out) {
   const api::ObjectMeta& pod = context.pod.metadata;
-  for (const ClaimState& claim : context.state.claims) {
+  for (const protocol::ClaimState& claim : context.state.claims) {
     if (!claim.needs_proof()) continue;
     const api::ResourceClaim& object = *claim.claim;
     std::vector<std::string> finalizers = object.metadata.finalizers;

@@ -32,7 +32,7 @@ constexpr std::chrono::milliseconds kOverlapPause{250};
 // cannot be written, or is not in the stream yet.
 bool reserve_claims(const PodContext& context, const nodes::NodeChoice& choice, Outcome& out) {
   bool busy = false;
-  for (const ClaimState& claim : context.state.claims) {
+  for (const protocol::ClaimState& claim : context.state.claims) {
     if (claim.reserved) {
       // kube-scheduler must see the reservation before it sees the pod ungated: otherwise it would write its own
       // reservation and fail. Its watches are about as old as ours.
@@ -64,7 +64,7 @@ bool reserve_claims(const PodContext& context, const nodes::NodeChoice& choice, 
 // written.
 bool enlist_pod(const PodContext& context, Outcome& out) {
   bool busy = false;
-  for (const ClaimState& claim : context.state.claims) {
+  for (const protocol::ClaimState& claim : context.state.claims) {
     if (claim.listed || !claim.reserved) continue;
     busy = true;
     if (enlist(context.view, context.pod, *claim.claim, out) != Enlisting::kFull) continue;
@@ -110,7 +110,7 @@ void lift_gate(const PodContext& context, const api::NodeSelectorTerm& term, Out
 // kube-scheduler waits for the conditions when it binds. If one fails, it takes the devices away and allocates again on
 // the node to which the pod is pinned: a foreign allocation that nobody proves.
 void warn_of_binding_conditions(const PodContext& context, Outcome& out) {
-  for (const ClaimState& claim : context.state.claims)
+  for (const protocol::ClaimState& claim : context.state.claims)
     for (const api::DeviceRequestAllocationResult& result : claim.claim->status.allocation->results) {
       if (result.binding_conditions.empty()) continue;
       const std::string note =
@@ -172,7 +172,7 @@ void ungate_or_bind(const PodContext& context, const nodes::NodeChoice& choice, 
   // A pin would only keep it from every other node if this one is lost before it is bound (P8).
   if (is_bound_by_us(context) && !is_releasing(context)) return lift_gate(context, {}, out);
   api::NodeSelectorTerm term;
-  for (const ClaimState& claim : context.state.claims) {
+  for (const protocol::ClaimState& claim : context.state.claims) {
     if (single_term(*claim.claim->status.allocation, term)) continue;
     // An OR of terms cannot be added to the pod's own terms: one node that they allow has to do.
     term = {};
@@ -187,12 +187,12 @@ void ungate_or_bind(const PodContext& context, const nodes::NodeChoice& choice, 
 
 void release_pod(const PodContext& context, Outcome& out) {
   if (withdraw_claims(context, out)) return;
-  const std::vector<ClaimState>& claims = context.state.claims;
-  if (std::any_of(claims.begin(), claims.end(), [](const ClaimState& claim) { return claim.needs_proof(); }))
+  const std::vector<protocol::ClaimState>& claims = context.state.claims;
+  if (std::any_of(claims.begin(), claims.end(), [](const protocol::ClaimState& claim) { return claim.needs_proof(); }))
     return prove_claims(context, out);
   if (enlist_pod(context, out)) return;
   api::NodeSelectorTerm term;
-  for (const ClaimState& claim : claims)
+  for (const protocol::ClaimState& claim : claims)
     if (claim.allocated()) single_term(*claim.claim->status.allocation, term);
   lift_gate(context, term, out);
 }

@@ -73,7 +73,7 @@ void park_pod(const PodContext& context, const std::set<Cause>& causes, const Ob
   if (!volume_claim_keys_of(context.pod).empty()) all.emplace_back(kVolumesCause);
   out.park =
       Park{std::move(all), context.pod.priority, waits_since(context.view, context.pod),
-           shape_of(context.pod, context.tools.nodes.shape(context.pod), context.state.claims, obstacles.on_pods)};
+           nodes::shape_of(context.pod, context.tools.nodes.shape(context.pod), context.state.claims, obstacles.on_pods)};
   out.requeue_in(context.tools.options.retry_parked);
 }
 
@@ -81,14 +81,14 @@ std::string what_pins(const PodContext& context) {
   std::string text;
   // The node was never ours to choose.
   if (context.role == Role::kExplain || context.role == Role::kBoundBare) return text;
-  for (const ClaimState& claim : context.state.claims)
+  for (const protocol::ClaimState& claim : context.state.claims)
     if (const std::string why = why_pinned(context.pod, claim); !why.empty()) text += "; " + why;
   return text;
 }
 
 std::string devices_words(const PodState& state) {
   std::vector<api::AllocationResult> allocations;
-  for (const ClaimState& claim : state.claims)
+  for (const protocol::ClaimState& claim : state.claims)
     if (claim.allocated()) allocations.push_back(*claim.claim->status.allocation);
   const std::string devices = devices_of(allocations);
   return devices.empty() ? "allocated claims that ask for no device" : "allocated " + devices;
@@ -96,7 +96,7 @@ std::string devices_words(const PodState& state) {
 
 Event allocated_event(const PodContext& context) {
   std::string where;
-  for (const ClaimState& claim : context.state.claims)
+  for (const protocol::ClaimState& claim : context.state.claims)
     if (const std::string* node = claim.allocated() ? api::only_node(*claim.claim->status.allocation) : nullptr)
       where = " on node " + *node;
   return {ref_of(context.pod),

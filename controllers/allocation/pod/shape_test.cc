@@ -20,9 +20,9 @@ class Shape : public AllocationTest {
     auto claim = std::make_shared<api::ResourceClaim>(make_claim(name + "-c"));
     claim->metadata.owner_references.push_back({"v1", "Pod", name, name + "-uid", true});
     if (change) change(pod, *claim);
-    ClaimState state;
+    protocol::ClaimState state;
     state.claim = claim;
-    return shape_of(pod, node_shape(pod), {state}, depends_on_pods);
+    return nodes::shape_of(pod, nodes::node_shape(pod), {state}, depends_on_pods);
   }
 };
 
@@ -87,10 +87,10 @@ TEST_F(Shape, PodsThatCompareAsEqualHaveOneText) {
   const api::Pod one = make_pod("a", {"c"});
   for (const auto& change : changes) {
     api::Pod other = make_pod("b", {"d"});
-    EXPECT_TRUE(has_same_node_shape(one, other));
-    EXPECT_EQ(node_shape(one), node_shape(other));
+    EXPECT_TRUE(nodes::has_same_node_shape(one, other));
+    EXPECT_EQ(nodes::node_shape(one), nodes::node_shape(other));
     change(other);
-    EXPECT_FALSE(has_same_node_shape(one, other)) << &change - changes;
+    EXPECT_FALSE(nodes::has_same_node_shape(one, other)) << &change - changes;
   }
 }
 
@@ -99,9 +99,9 @@ TEST_F(Shape, MembersAreToldApartByWhatIsStillToBeDecided) {
     api::Pod pod = make_pod(name, {"c"});
     auto claim = std::make_shared<api::ResourceClaim>(make_claim(name + "-c"));
     if (change) change(pod, *claim);
-    ClaimState state;
+    protocol::ClaimState state;
     state.claim = claim;
-    return shape_of_member(pod, node_shape(pod), {state});
+    return nodes::shape_of_member(pod, nodes::node_shape(pod), {state});
   };
   const auto allocated = [&](api::Pod&, api::ResourceClaim& c) { c.status.allocation = on("n1", "gpu-0"); };
   EXPECT_EQ(of("a"), of("b")) << "claims without an owner";
@@ -126,7 +126,7 @@ TEST_F(Shape, PodsThatAreBoundToSomethingOfTheirOwnAreLikeNoOther) {
   EXPECT_EQ(shape("a", [](api::Pod& p, api::ResourceClaim&) { p.pod_anti_affinity.required.resize(1); }), "");
   EXPECT_EQ(shape("a", [](api::Pod& p, api::ResourceClaim&) { p.topology_spread.resize(1); }), "");
   EXPECT_EQ(shape("a", [&](api::Pod&, api::ResourceClaim& c) { c.status.allocation = on("n1", "gpu-0"); }), "");
-  EXPECT_EQ(shape_of(make_pod("a", {}), nodes.shape(make_pod("a", {})), {}, false), "") << "placement does not say";
+  EXPECT_EQ(nodes::shape_of(make_pod("a", {}), nodes.shape(make_pod("a", {})), {}, false), "") << "placement does not say";
 }
 
 }  // namespace dra::allocation::shape_test

@@ -39,14 +39,14 @@ class Steps : public AllocationTest {
   Steps() : gangs(inventory, allocator, {}), pod(make_pod("p", {})) { facts.role = Role::kGated; }
 
   // One of the pod's claims: unallocated, or with a device of node n1.
-  ClaimState claim(const std::string& name) {
-    ClaimState one;
+  protocol::ClaimState claim(const std::string& name) {
+    protocol::ClaimState one;
     one.claim = std::make_shared<api::ResourceClaim>(make_claim(name));
     one.in_stream = true;
     return one;
   }
-  ClaimState allocated_claim(const std::string& name, bool ours) {
-    ClaimState one = claim(name);
+  protocol::ClaimState allocated_claim(const std::string& name, bool ours) {
+    protocol::ClaimState one = claim(name);
     api::ResourceClaim object = *one.claim;
     object.status.allocation = on("n1", "gpu-0");
     one.claim = std::make_shared<api::ResourceClaim>(object);
@@ -54,8 +54,8 @@ class Steps : public AllocationTest {
     return one;
   }
   // Ours, with the mark, and the pod in all lists.
-  ClaimState settled_claim(const std::string& name) {
-    ClaimState one = allocated_claim(name, true);
+  protocol::ClaimState settled_claim(const std::string& name) {
+    protocol::ClaimState one = allocated_claim(name, true);
     one.proven = one.reserved = one.listed = one.reserved_in_stream = true;
     return one;
   }

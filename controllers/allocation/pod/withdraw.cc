@@ -21,7 +21,7 @@ bool delete_unallocated_extended(const PodContext& context, Outcome& out) {
 
 }  // namespace
 
-bool may_withdraw_claim(const PodContext& context, const ClaimState& claim) {
+bool may_withdraw_claim(const PodContext& context, const protocol::ClaimState& claim) {
   if (context.role == Role::kExplain) return false;  // observe mode writes nothing but events
   // An allocation made for another pod is that pod's to withdraw.
   if (!claim.reserved && !claim.claim->status.reserved_for.empty()) return false;
@@ -30,7 +30,7 @@ bool may_withdraw_claim(const PodContext& context, const ClaimState& claim) {
 
 bool withdraw_claims(const PodContext& context, Outcome& out) {
   bool any = false;
-  for (const ClaimState& claim : context.state.claims) {
+  for (const protocol::ClaimState& claim : context.state.claims) {
     if (!may_withdraw_claim(context, claim)) continue;
     Write write = write_deallocation(*claim.claim, "withdraw");
     write.release_pod = context.pod.metadata.uid;

@@ -100,7 +100,7 @@ std::optional<std::vector<std::string>> Known::requests_of_template(const std::s
 const std::set<std::string>& Known::collect_resources() const {
   std::set<std::string> all;
   const auto add_class = [&](const std::string& name, const std::string& extended) {
-    all.insert(std::string(reconcile::kImplicitResourcePrefix) + name);
+    all.insert(std::string(protocol::kImplicitResourcePrefix) + name);
     if (!extended.empty()) all.insert(extended);
   };
   for (const auto& [name, one] : classes_)

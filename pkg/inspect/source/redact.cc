@@ -205,7 +205,7 @@ void Redactor::owner(json& reference) {
 void Redactor::prove_again(const json& before, json& after) const {
   const auto mark = [](json& claim) -> json* {
     const json::json_pointer at =
-        json::json_pointer("/metadata/annotations") / std::string(reconcile::kProofAnnotation);
+        json::json_pointer("/metadata/annotations") / std::string(protocol::kProofAnnotation);
     return claim.contains(at) ? &claim[at] : nullptr;
   };
   json* proof = mark(after);
@@ -213,8 +213,8 @@ void Redactor::prove_again(const json& before, json& after) const {
   const auto old_claim = api::decode<api::ResourceClaim>(before.dump(-1, ' ', false, json::error_handler_t::replace));
   const auto new_claim = api::decode<api::ResourceClaim>(after.dump(-1, ' ', false, json::error_handler_t::replace));
   if (!old_claim || !new_claim || !old_claim->status.allocation || !new_claim->status.allocation) return;
-  if (reconcile::bears_mark_of(*old_claim, *old_claim->status.allocation))
-    *proof = reconcile::proof_value(reconcile::proven_for(*new_claim), *new_claim->status.allocation);
+  if (protocol::bears_mark_of(*old_claim, *old_claim->status.allocation))
+    *proof = protocol::proof_value(protocol::proven_for(*new_claim), *new_claim->status.allocation);
 }
 
 std::string Redactor::name(Word word, const std::string& old) {
@@ -266,8 +266,8 @@ std::string Redactor::value_of_key(const std::string& old, std::string_view key)
   if (key.starts_with("dra-controller-manager/") && (is_api_word(old) || old == "enabled" || old == "disabled"))
     return old;
   if (compared_.contains(key) && is_whole_number(old)) return old;
-  if (key == reconcile::kManagerLabel && old == reconcile::kManagerName) return old;
-  if (key == reconcile::kGroupLabel) return name(Word::kGroup, old);
+  if (key == protocol::kManagerLabel && old == protocol::kManagerName) return old;
+  if (key == protocol::kGroupLabel) return name(Word::kGroup, old);
   const std::string fresh = name(Word::kValue, old);
   if (!settled_ || key != "kubernetes.io/hostname") return fresh;
   return renamed(Word::kNode, old).value_or(fresh);

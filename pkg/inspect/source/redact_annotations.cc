@@ -39,12 +39,12 @@ void Redactor::annotations(nlohmann::json& value) {
 }
 
 std::string Redactor::annotation(const std::string& key, const std::string& old) {
-  if (key == reconcile::kProofAnnotation) {
+  if (key == protocol::kProofAnnotation) {
     const auto [uid, hash] = cut_last(old, '/');
     return name(Word::kUid, uid) + "/" + (consists_of(hash, &std::isxdigit) ? hash : std::string(kLeftOut));
   }
-  if (key == reconcile::kProvenForAnnotation) return users(old);
-  if (key == reconcile::kLeavingAnnotation) {
+  if (key == protocol::kProvenForAnnotation) return users(old);
+  if (key == protocol::kLeavingAnnotation) {
     std::vector<std::string> parts;
     for (const std::string& part : split(old, ',')) {
       const auto [uid, version] = cut_last(part, '@');
@@ -52,8 +52,8 @@ std::string Redactor::annotation(const std::string& key, const std::string& old)
     }
     return join(parts, ",");
   }
-  if (key == reconcile::kAvoidedDevices) return avoided(old);
-  if (key == reconcile::kTopologyRequiredAnnotation || key == reconcile::kTopologyPreferredAnnotation)
+  if (key == protocol::kAvoidedDevices) return avoided(old);
+  if (key == protocol::kTopologyRequiredAnnotation || key == protocol::kTopologyPreferredAnnotation)
     return topology(old);
   if (key == allocator::kPreferAnnotation) return preference(old);
   if (key == api::kPodClaimNameAnnotation) return name(Word::kEntry, old);

@@ -42,7 +42,7 @@ json claim_with(const json& annotations) {
 TEST(Redactor, AClaimBearsTheProofOfItsRedactedAllocation) {
   const auto allocation = api::decode<api::ResourceClaim>(claim_with(json::object()).dump())->status.allocation;
   json annotations;
-  annotations["dra-controller-manager/proven"] = reconcile::proof_value("p1", *allocation);
+  annotations["dra-controller-manager/proven"] = protocol::proof_value("p1", *allocation);
   annotations["dra-controller-manager/proven-for"] = "train-0/p1,train-1/~p2";
   const json claim = claim_with(annotations);
   const json pod =
@@ -52,8 +52,8 @@ TEST(Redactor, AClaimBearsTheProofOfItsRedactedAllocation) {
   const auto redacted = api::decode<api::ResourceClaim>(out[0].dump());
   ASSERT_TRUE(redacted);
   EXPECT_NE(redacted->status.allocation->results[0].pool, "node-a");
-  EXPECT_TRUE(reconcile::bears_mark_of(*redacted, *redacted->status.allocation));
-  EXPECT_EQ(reconcile::proven_for(*redacted), out[1]["metadata"]["uid"].get<std::string>());
+  EXPECT_TRUE(protocol::bears_mark_of(*redacted, *redacted->status.allocation));
+  EXPECT_EQ(protocol::proven_for(*redacted), out[1]["metadata"]["uid"].get<std::string>());
   EXPECT_EQ(redacted->metadata.annotations.at("dra-controller-manager/proven-for"),
             out[1]["metadata"]["name"].get<std::string>() + "/" + out[1]["metadata"]["uid"].get<std::string>() +
                 ",pod-000002/~uid-000003");

@@ -126,9 +126,9 @@ class Loader {
   // A role may allow the one Lease by its name alone; then the server wants the name in the request.
   void ask_managers(bool by_name) {
     static const client::Resource kLeases{"coordination.k8s.io", "v1", "leases", "Lease", true};
-    const std::string name(reconcile::kManagerName);
+    const std::string name(protocol::kManagerName);
     client::Query query{{"limit", std::to_string(kPageSize)},
-                        {"labelSelector", std::string(reconcile::kManagerLabel) + "=" + name}};
+                        {"labelSelector", std::string(protocol::kManagerLabel) + "=" + name}};
     if (by_name) query.emplace_back("fieldSelector", "metadata.name=" + name);
     calls_.push_back(client_.list(kLeases, options_.manager_ns, query, [this, by_name](Result<std::string> answer) {
       if (!answer && answer.error().http_status() == 403 && !by_name) return ask_managers(true);

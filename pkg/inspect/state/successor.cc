@@ -42,7 +42,7 @@ bool may_be_pinned(const api::Pod& pod) {
   const auto& entries = pod.metadata.managed_fields;
   return entries.empty() || std::any_of(entries.begin(), entries.end(), [](const api::ManagedFieldsEntry& entry) {
            return entry.subresource.empty() &&
-                  (entry.manager == reconcile::kFieldManager || entry.manager == kAncientChanges);
+                  (entry.manager == protocol::kFieldManager || entry.manager == kAncientChanges);
          });
 }
 
@@ -160,7 +160,7 @@ int64_t ordinal_of(const std::string& name) {
 
 UsedClaims claims_used_by(const Objects& objects, const api::Pod& pod) {
   UsedClaims claims;
-  for (const std::string& key : reconcile::claim_keys_of(pod))
+  for (const std::string& key : protocol::claim_keys_of(pod))
     if (const auto claim = objects.claims.find(key); claim != objects.claims.end()) claims.push_back(claim->second);
   return claims;
 }
@@ -188,8 +188,8 @@ void remove_pin(api::Pod& pod, const UsedClaims& claims) {
 api::Pod successor_of(const api::Pod& gone, const UsedClaims& claims, const OwnerTemplate* from) {
   api::Pod pod = gone;
   if (from == nullptr) remove_pin(pod, claims);
-  for (const std::string_view mark : {reconcile::kAvoidedDevices, reconcile::kLeavingAnnotation,
-                                      reconcile::kProofAnnotation, reconcile::kProvenForAnnotation})
+  for (const std::string_view mark : {protocol::kAvoidedDevices, protocol::kLeavingAnnotation,
+                                      protocol::kProofAnnotation, protocol::kProvenForAnnotation})
     if (const auto known = pod.metadata.annotations.find(mark); known != pod.metadata.annotations.end())
       pod.metadata.annotations.erase(known);
   clear_status(pod);

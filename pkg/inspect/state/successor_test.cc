@@ -28,7 +28,7 @@ api::NodeSelectorTerm random_term(Random& random) {
 
 // The pod after the manager lifted its gate: the requirements of its own write.
 api::Pod ungated(api::Pod pod, const api::NodeSelectorTerm& pin) {
-  const reconcile::Write write = reconcile::write_ungated(pod, kOurGate, pin);
+  const reconcile::Write write = protocol::write_ungated(pod, kOurGate, pin);
   Json patch = Json::parse(write.body);
   const Json as_pod{{"apiVersion", "v1"}, {"kind", "Pod"}, {"metadata", {{"name", "x"}}}, {"spec", patch["spec"]}};
   const auto read = api::decode<api::Pod>(as_pod.dump());
@@ -77,7 +77,7 @@ TEST(Successor, IsThePodBeforeTheGateWasLifted) {
 TEST(Successor, LosesStatusAndMarksAndKeepsWhatItsAuthorWrote) {
   api::Pod pod = *named_object<api::Pod>("ml", "p");
   pod.metadata.annotations = {
-      {std::string(reconcile::kAvoidedDevices), "d/p/x=1"}, {"dra-controller-manager/group", "2"}, {"mine", "too"}};
+      {std::string(protocol::kAvoidedDevices), "d/p/x=1"}, {"dra-controller-manager/group", "2"}, {"mine", "too"}};
   pod.phase = "Running";
   pod.nominated_node_name = "n1";
   pod.extended_resource_claim_status = api::PodExtendedResourceClaimStatus{"p-extended", {}};

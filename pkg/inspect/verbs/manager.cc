@@ -9,7 +9,7 @@
 namespace dra::inspect {
 namespace {
 
-using reconcile::Leadership;
+using protocol::Leadership;
 
 constexpr std::string_view kRoleOfViewers = "dra-controller-manager:viewer";
 
@@ -17,7 +17,7 @@ std::string lease_name(const api::Lease& lease) {
   return "Lease " + lease.metadata.key();
 }
 
-std::string drivers_text(const reconcile::ManagerNotes& notes) {
+std::string drivers_text(const protocol::ManagerNotes& notes) {
   std::vector<std::string> parts;
   if (!notes.exclusive.empty()) parts.push_back("allocates alone for " + join(notes.exclusive, ", "));
   if (!notes.shared.empty()) parts.push_back("others may allocate, too, for " + join(notes.shared, ", "));
@@ -28,16 +28,16 @@ std::string drivers_text(const reconcile::ManagerNotes& notes) {
 size_t replicas(const Objects& objects, const api::Lease& lease) {
   return static_cast<size_t>(std::count_if(objects.pods.begin(), objects.pods.end(), [&](const auto& entry) {
     const api::Pod& pod = *entry.second;
-    const auto label = pod.metadata.labels.find(std::string(reconcile::kManagerLabel));
+    const auto label = pod.metadata.labels.find(std::string(protocol::kManagerLabel));
     return pod.metadata.ns == lease.metadata.ns && pod.phase == "Running" && label != pod.metadata.labels.end() &&
-           label->second == reconcile::kManagerName;
+           label->second == protocol::kManagerName;
   }));
 }
 
 std::string leader_text(const Objects& objects, const api::Lease& lease) {
   const Timestamp now = objects.taken;
   const size_t running = replicas(objects, lease);
-  const reconcile::ManagerNotes notes = reconcile::notes_of(lease.metadata.annotations);
+  const protocol::ManagerNotes notes = protocol::notes_of(lease.metadata.annotations);
   std::string text = lease.holder_identity + " has led for " + age_text(lease.acquire_time, now) + " (" +
                      lease_name(lease) + (notes.version.empty() ? "" : ", version " + notes.version) +
                      (notes.mode.empty() ? "" : ", mode " + notes.mode) +
@@ -64,8 +64,8 @@ void say_nobody(ManagerSight& sight, const std::vector<const api::Lease*>& all, 
   if (last == nullptr) {
     sight.text = "no dra-controller-manager is installed" +
                  (objects.managers.ns.empty() ? std::string() : " in namespace " + objects.managers.ns) +
-                 ": no Lease has the label " + std::string(reconcile::kManagerLabel) + "=" +
-                 std::string(reconcile::kManagerName);
+                 ": no Lease has the label " + std::string(protocol::kManagerLabel) + "=" +
+                 std::string(protocol::kManagerName);
     sight.to_do = "install it (docs/install.md), or take the gate " + std::string(kManagerGate) + " out of the pods";
     return;
   }
@@ -74,7 +74,7 @@ void say_nobody(ManagerSight& sight, const std::vector<const api::Lease*>& all, 
                              age_text(last->renew_time, objects.taken) + " (" + lease_name(*last) + ")"
                        : "no dra-controller-manager has ever led (" + lease_name(*last) + ")";
   sight.to_do = "see why none runs: kubectl get pods -n " + last->metadata.ns + " -l " +
-                std::string(reconcile::kManagerLabel) + "=" + std::string(reconcile::kManagerName);
+                std::string(protocol::kManagerLabel) + "=" + std::string(protocol::kManagerName);
 }
 
 }  // namespace
@@ -85,7 +85,7 @@ bool waits_for_manager(const Objects& objects, const api::Pod& pod) {
   if (std::find(gates.begin(), gates.end(), kManagerGate) != gates.end()) return true;
   return gates.empty() &&
          std::any_of(objects.managers.leases.begin(), objects.managers.leases.end(), [&](const auto& entry) {
-           const auto names = reconcile::notes_of(entry.second->metadata.annotations).scheduler_names;
+           const auto names = protocol::notes_of(entry.second->metadata.annotations).scheduler_names;
            return std::find(names.begin(), names.end(), pod.scheduler_name) != names.end();
          });
 }
@@ -107,7 +107,7 @@ ManagerSight manager_sight(const Objects& objects) {
   std::vector<const api::Lease*> all, leading;
   for (const auto& [key, lease] : objects.managers.leases) {
     all.push_back(lease.get());
-    if (reconcile::leadership_of(*lease, objects.taken) == Leadership::kLeads) leading.push_back(lease.get());
+    if (protocol::leadership_of(*lease, objects.taken) == Leadership::kLeads) leading.push_back(lease.get());
   }
   if (leading.empty()) {
     say_nobody(sight, all, objects);
@@ -121,7 +121,7 @@ ManagerSight manager_sight(const Objects& objects) {
     sight.health = ManagerHealth::kIdle;
     sight.text = "several managers lead, and each allocates as if it were alone: " + sight.text;
     sight.to_do = "uninstall all but one";
-  } else if (reconcile::notes_of(leading[0]->metadata.annotations).mode == "observe") {
+  } else if (protocol::notes_of(leading[0]->metadata.annotations).mode == "observe") {
     // An observer explains; it is in order unless pods rely on it.
     sight.health = ManagerHealth::kIdle;
     sight.to_do = "in mode observe it lifts no gate: install it with scheduling.mode=gate, or take the gate " +

@@ -23,7 +23,7 @@ struct WithManager : TwoNodes {
     lease->lease_duration_seconds = 15;
     lease->acquire_time = "2026-03-01T09:00:00.000000Z";
     lease->renew_time = "2026-03-01T11:59:58.000000Z";
-    lease->metadata.annotations = reconcile::annotations_of({"0.1.0", "gate", "", {}, {"gpu.example.com"}, {}});
+    lease->metadata.annotations = protocol::annotations_of({"0.1.0", "gate", "", {}, {"gpu.example.com"}, {}});
     objects.managers.leases[lease->metadata.key()] = lease;
     auto pod = std::make_shared<api::Pod>(*objects.pods.at("ml/run"));
     pod->metadata.name = "gated";

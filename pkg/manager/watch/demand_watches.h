@@ -75,7 +75,7 @@ class DemandWatches {
   const Preflight& preflight_;
   nodes::NodeTracker& nodes_;
   Hooks hooks_;
-  std::array<Group, kFactsKinds> groups_;
+  std::array<Group, nodes::kFactsKinds> groups_;
   std::vector<Member> members_;
   std::shared_ptr<client::Informer<api::PersistentVolumeClaim>> volume_claims_;
   std::shared_ptr<client::Informer<api::PersistentVolume>> volumes_;
