@@ -197,8 +197,9 @@ PodState derive_state(const View& view, const api::Pod& pod, const Options& opti
       wait("claim \"" + resolved.name + "\" of entry \"" + entry.name + "\": " + api::why_refused(*field), false);
       continue;
     }
-    if (std::any_of(state.claims.begin(), state.claims.end(),
-                    [&](const protocol::ClaimState& known) { return known.claim->metadata.uid == claim->metadata.uid; }))
+    if (std::any_of(state.claims.begin(), state.claims.end(), [&](const protocol::ClaimState& known) {
+          return known.claim->metadata.uid == claim->metadata.uid;
+        }))
       continue;
     state.claims.push_back(state_of(view, pod, std::move(claim)));
   }
@@ -220,7 +221,9 @@ PodState derive_state(const View& view, const api::Pod& pod, const Options& opti
   for (const api::ResourceClaim* claim : view.claims_controlled_by(pod.metadata.uid))
     if (is_left_listed(pod, *claim)) others.push_back(claim);
   for (const api::ResourceClaim* claim : others) {
-    const auto is_it = [&](const protocol::ClaimState& known) { return known.claim->metadata.uid == claim->metadata.uid; };
+    const auto is_it = [&](const protocol::ClaimState& known) {
+      return known.claim->metadata.uid == claim->metadata.uid;
+    };
     if (claim->metadata.ns != pod.metadata.ns || std::any_of(state.claims.begin(), state.claims.end(), is_it) ||
         std::any_of(state.abandoned.begin(), state.abandoned.end(), is_it))
       continue;

@@ -41,7 +41,8 @@ inline constexpr std::string_view kMissingNote = "claim-missing";
 Duration ordinary_absence(const MissingClaim& missing);
 
 struct PodState {
-  std::vector<protocol::ClaimState> claims;  // those that the pod's entries need, without duplicates, in the order of the entries
+  std::vector<protocol::ClaimState>
+      claims;  // those that the pod's entries need, without duplicates, in the order of the entries
   // Not empty: one sentence: a claim is missing, being deleted or another pod's. Then `claims` is incomplete.
   std::string waits_for;
   // The wait ends by an ordinary change of the pod or its claims, so it is not reported.

@@ -79,11 +79,12 @@ std::string text_of(const api::ResourceClaim& claim) {
 
 // text_of() of each would be the same, as far as a comparison of the fields shows.
 bool same_claims(const std::vector<protocol::ClaimState>& a, const std::vector<protocol::ClaimState>& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const protocol::ClaimState& x, const protocol::ClaimState& y) {
-    if (x.allocated() || y.allocated()) return x.allocated() && y.allocated();
-    const std::string *of_x = preferred_by(*x.claim), *of_y = preferred_by(*y.claim);
-    return x.claim->spec == y.claim->spec && (of_x ? of_y && *of_x == *of_y : !of_y);
-  });
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const protocol::ClaimState& x, const protocol::ClaimState& y) {
+                      if (x.allocated() || y.allocated()) return x.allocated() && y.allocated();
+                      const std::string *of_x = preferred_by(*x.claim), *of_y = preferred_by(*y.claim);
+                      return x.claim->spec == y.claim->spec && (of_x ? of_y && *of_x == *of_y : !of_y);
+                    });
 }
 
 }  // namespace
@@ -116,7 +117,8 @@ bool has_same_node_shape(const api::Pod& a, const api::Pod& b) {
   return fields(a) == fields(b);
 }
 
-std::string shape_of_member(const api::Pod& pod, const std::string& on_nodes, const std::vector<protocol::ClaimState>& claims) {
+std::string shape_of_member(const api::Pod& pod, const std::string& on_nodes,
+                            const std::vector<protocol::ClaimState>& claims) {
   if (on_nodes.empty() || !pod.node_name.empty()) return "";
   Text text;
   text.add(pod.scheduler_name).add(on_nodes).add(std::to_string(pod.priority));

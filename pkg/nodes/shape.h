@@ -30,7 +30,8 @@ std::string shape_of(const api::Pod& pod, const std::string& on_nodes, const std
 // The same for a member of a group (gang::Member::shape), whose search itself distinguishes members by their allocated
 // claims and by those that members share: only the text of the others counts, whoever made them. Includes the priority,
 // by which nodes may be kept from a pod (controllers/allocation/kept/kept_nodes.h).
-std::string shape_of_member(const api::Pod& pod, const std::string& on_nodes, const std::vector<protocol::ClaimState>& claims);
+std::string shape_of_member(const api::Pod& pod, const std::string& on_nodes,
+                            const std::vector<protocol::ClaimState>& claims);
 
 // The same for the members of one group, one after the other: most are like the one before, and comparing costs a
 // fraction of making the text. What it was given last must outlive the next call.

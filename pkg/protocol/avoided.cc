@@ -7,7 +7,6 @@
 
 namespace dra::protocol {
 
-
 std::vector<AvoidedDevice> avoided_devices(const api::Pod& pod, Timestamp now) {
   std::vector<AvoidedDevice> avoided;
   const auto annotation = pod.metadata.annotations.find(kAvoidedDevices);

@@ -8,7 +8,6 @@
 
 namespace dra::protocol {
 
-
 namespace {
 
 using Trouble = DeviceTrouble::Kind;

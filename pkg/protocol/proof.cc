@@ -9,7 +9,6 @@
 
 namespace dra::protocol {
 
-
 namespace {
 
 // The bytes over which a mark's hash is computed.

@@ -32,8 +32,9 @@ constexpr Duration kSettles = std::chrono::seconds(10);
 constexpr Duration kPauseOfMember = std::chrono::microseconds(100);
 
 bool has_unmarked(const PodState& state) {
-  return std::any_of(state.claims.begin(), state.claims.end(),
-                     [](const protocol::ClaimState& claim) { return claim.allocated() && claim.ours && !claim.proven; });
+  return std::any_of(state.claims.begin(), state.claims.end(), [](const protocol::ClaimState& claim) {
+    return claim.allocated() && claim.ours && !claim.proven;
+  });
 }
 
 // Not of pods alone: the answer to a write of a pod makes void what is kept about its group.

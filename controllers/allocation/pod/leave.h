@@ -15,8 +15,10 @@ bool leave_announced(const PodContext& context, reconcile::Outcome& out);
 bool drop_abandoned(const PodContext& context, reconcile::Outcome& out);
 // Removes reservations that the pod cannot be using because no list of users has the pod, and frees claims that it was
 // the last to leave; false when there is none.
-bool leave_unlisted(const PodContext& context, const std::vector<protocol::ClaimState>& claims, reconcile::Outcome& out);
+bool leave_unlisted(const PodContext& context, const std::vector<protocol::ClaimState>& claims,
+                    reconcile::Outcome& out);
 // Announces that the pod leaves those of `claims` that list it as a user; false when there is none.
-bool announce_leaving(const PodContext& context, const std::vector<protocol::ClaimState>& claims, reconcile::Outcome& out);
+bool announce_leaving(const PodContext& context, const std::vector<protocol::ClaimState>& claims,
+                      reconcile::Outcome& out);
 
 }  // namespace dra::allocation

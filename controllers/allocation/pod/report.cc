@@ -71,9 +71,9 @@ void park_pod(const PodContext& context, const std::set<Cause>& causes, const Ob
   if (obstacles.on_capacity) all.emplace_back(kCapacityCause);
   if (obstacles.on_pods) all.emplace_back(kPodsCause);
   if (!volume_claim_keys_of(context.pod).empty()) all.emplace_back(kVolumesCause);
-  out.park =
-      Park{std::move(all), context.pod.priority, waits_since(context.view, context.pod),
-           nodes::shape_of(context.pod, context.tools.nodes.shape(context.pod), context.state.claims, obstacles.on_pods)};
+  out.park = Park{
+      std::move(all), context.pod.priority, waits_since(context.view, context.pod),
+      nodes::shape_of(context.pod, context.tools.nodes.shape(context.pod), context.state.claims, obstacles.on_pods)};
   out.requeue_in(context.tools.options.retry_parked);
 }
 

@@ -126,7 +126,8 @@ TEST_F(Shape, PodsThatAreBoundToSomethingOfTheirOwnAreLikeNoOther) {
   EXPECT_EQ(shape("a", [](api::Pod& p, api::ResourceClaim&) { p.pod_anti_affinity.required.resize(1); }), "");
   EXPECT_EQ(shape("a", [](api::Pod& p, api::ResourceClaim&) { p.topology_spread.resize(1); }), "");
   EXPECT_EQ(shape("a", [&](api::Pod&, api::ResourceClaim& c) { c.status.allocation = on("n1", "gpu-0"); }), "");
-  EXPECT_EQ(nodes::shape_of(make_pod("a", {}), nodes.shape(make_pod("a", {})), {}, false), "") << "placement does not say";
+  EXPECT_EQ(nodes::shape_of(make_pod("a", {}), nodes.shape(make_pod("a", {})), {}, false), "")
+      << "placement does not say";
 }
 
 }  // namespace dra::allocation::shape_test

@@ -204,8 +204,7 @@ void Redactor::owner(json& reference) {
 // The hash in the mark is of names that are others now.
 void Redactor::prove_again(const json& before, json& after) const {
   const auto mark = [](json& claim) -> json* {
-    const json::json_pointer at =
-        json::json_pointer("/metadata/annotations") / std::string(protocol::kProofAnnotation);
+    const json::json_pointer at = json::json_pointer("/metadata/annotations") / std::string(protocol::kProofAnnotation);
     return claim.contains(at) ? &claim[at] : nullptr;
   };
   json* proof = mark(after);

@@ -6,11 +6,11 @@
 #include <functional>
 #include <map>
 
+#include "pkg/inspect/lint/lint.h"
 #include "pkg/inspect/verbs/cel_query.h"
 #include "pkg/inspect/verbs/doctor.h"
 #include "pkg/inspect/verbs/explain.h"
 #include "pkg/inspect/verbs/fits.h"
-#include "pkg/inspect/lint/lint.h"
 #include "pkg/inspect/verbs/replay.h"
 #include "pkg/inspect/verbs/taint.h"
 #include "pkg/inspect/verbs/top.h"
