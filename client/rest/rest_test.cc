@@ -167,10 +167,10 @@ TEST(WriteErrors, HaveTheCodeToReactTo) {
                                Error(Code::kDeadlineExceeded, "m"), Error(Code::kUnavailable, "m")})
     EXPECT_TRUE(outcome_unknown(write_error(unknown, WriteVerb::kMergePatch))) << unknown.message();
   EXPECT_FALSE(outcome_unknown(Error(Code::kUnauthenticated, "m")));
-  Error told_to_wait = refused(403, "Forbidden", "exceeded quota: q");
-  told_to_wait.with_retry_after(7);
-  EXPECT_EQ(write_error(told_to_wait, WriteVerb::kCreate).retry_after_seconds(), 7);
-  EXPECT_EQ(write_error(told_to_wait, WriteVerb::kCreate).http_status(), 403);
+  Error with_delay = refused(403, "Forbidden", "exceeded quota: q");
+  with_delay.with_retry_after(7);
+  EXPECT_EQ(write_error(with_delay, WriteVerb::kCreate).retry_after_seconds(), 7);
+  EXPECT_EQ(write_error(with_delay, WriteVerb::kCreate).http_status(), 403);
 }
 
 }  // namespace dra::client::rest_test

@@ -146,8 +146,9 @@ struct PacedTransport::State : std::enable_shared_from_this<PacedTransport::Stat
       observer.on_answer(method, result ? std::to_string(result->status) : "<error>",
                          reactor.clock().mono_now() - call.sent);
     }
-    bool told_to_wait = result && (result->status == 429 || (result->status >= 500 && result->retry_after_seconds > 0));
-    if (!told_to_wait) return;
+    bool asks_for_delay =
+        result && (result->status == 429 || (result->status >= 500 && result->retry_after_seconds > 0));
+    if (!asks_for_delay) return;
     // kube-apiserver always sends Retry-After, mostly one second.
     Duration pause = std::chrono::seconds(std::max(1, result->retry_after_seconds));
     paused_until = std::max(paused_until, reactor.clock().mono_now() + std::min(pause, options.longest_pause));

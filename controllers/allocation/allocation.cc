@@ -19,15 +19,15 @@ using namespace reconcile;
 
 namespace {
 
-Outcome reconcile_key(const Key& key, const View& view, State& state) {
+ReconcileResult reconcile_key(const Key& key, const View& view, State& state) {
   const Options& options = state.options;
   if (key.kind != Kind::kPod) return {};
   const api::Pod* pod = view.pod(key.object);
   if (!pod) return {};
   const Role role = role_of(*pod, options);
   if (role == Role::kNone && options.mode == Mode::kGate && is_unschedulable(*pod))
-    return look_at_pinned(view, *pod, options, state.nodes, state.recreations);
-  if (is_refused_binding(*pod, options)) return look_at_refused(view, *pod);
+    return reconcile_pinned(view, *pod, options, state.nodes, state.recreations);
+  if (is_refused_binding(*pod, options)) return reconcile_refused(view, *pod);
   if (role == Role::kNone) return {};
   const Tools tools{options,          state.inventory,    state.allocator, state.nodes,   state.why_here,
                     state.kept_nodes, state.kept_devices, state.gangs,     state.leaders, *state.kept_members};
@@ -40,14 +40,14 @@ Outcome reconcile_key(const Key& key, const View& view, State& state) {
 
 }  // namespace
 
-Outcome AllocationReconciler::reconcile(const Key& key, const View& view, reconcile::State& handed) const {
+ReconcileResult AllocationReconciler::reconcile(const Key& key, const View& view, reconcile::State& handed) const {
   State& state = static_cast<State&>(handed);
   std::set<Cause> freed;
   if (!state.kept_devices.empty()) {
     freed = state.kept_devices.drop_expired(view.now());
     freed.merge(state.kept_devices.drop_due(view));
   }
-  Outcome outcome = reconcile_key(key, view, state);
+  ReconcileResult outcome = reconcile_key(key, view, state);
   outcome.unparks.assign(freed.begin(), freed.end());
   return outcome;
 }

@@ -19,8 +19,8 @@ namespace dra::allocation {
 // The state that it is handed is an allocation::State.
 class AllocationReconciler : public reconcile::Reconciler {
  public:
-  reconcile::Outcome reconcile(const reconcile::Key& key, const reconcile::View& view,
-                               reconcile::State& state) const override;
+  reconcile::ReconcileResult reconcile(const reconcile::Key& key, const reconcile::View& view,
+                                       reconcile::State& state) const override;
 };
 
 // All must outlive the parts.

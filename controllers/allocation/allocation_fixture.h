@@ -179,7 +179,7 @@ class AllocationTest : public testing::Test {
   protocol::MemoryView view;
   Options options;
   bool quiet_claims = false;  // pass() leaves out events about claims
-  reconcile::Outcome last;
+  reconcile::ReconcileResult last;
 };
 
 }  // namespace dra::allocation

@@ -86,7 +86,7 @@ void add_pods(State& state, const View& view, const std::vector<const api::Pod*>
     // A launched group's members join it one by one.
     const bool as_one = leader && members.size() > kFew &&
                         membership_of(view, *leader).state == Membership::State::kMember &&
-                        let_go_of(view, group, 1, state.options) == 0;
+                        launched_of(view, group, 1, state.options) == 0;
     for (const api::Pod* pod : members)
       if (!as_one || !may_lead(view, *pod, group, state.options)) out.add(pod_key(pod->metadata.key()));
     if (leader) out.add(pod_key(leader->metadata.key()));
@@ -98,7 +98,7 @@ void on_group(const Options& options, const View& view, std::string_view group, 
     if (role_of(*pod, options) != Role::kNone) out.add(pod_key(pod->metadata.key()));
 }
 
-// The first members were let go; the others follow one by one. In bind mode the leader's run binds the first ones one
+// The first members were launched; the others follow one by one. In bind mode the leader's run binds the first ones one
 // after the other, and does not see what others bind meanwhile: they get a run of their own only in case it fails.
 void on_first(const Options& options, const View& view, std::string_view group, EnqueueRequests& out) {
   constexpr Duration kTimeOfLeader = std::chrono::seconds(5);
@@ -125,7 +125,7 @@ void enqueue_group(State& state, const View& view, const api::Pod* before, const
     return;
   // One that is being deleted does not start: a group of 1,000 that goes would be visited 1,000 times.
   const bool starts = after && !after->terminal() && is_launched(view, *after);
-  if (starts && let_go_of(view, group->key(), 2, state.options) == 1)
+  if (starts && launched_of(view, group->key(), 2, state.options) == 1)
     return on_group(state.options, view, group->key(), out);
   if (const api::Pod* leader = state.leaders.leader_of(view, group->key(), nullptr, state.options))
     out.add(pod_key(leader->metadata.key()));

@@ -180,7 +180,7 @@ PodState derive_state(const View& view, const api::Pod& pod, const Options& opti
       continue;
     }
     if (claim->metadata.deleting()) {
-      // Of a bound pod nobody but its owner needs to be told: it has what it uses.
+      // Of a bound pod only its owner gets the event: it has what it uses.
       wait("claim \"" + resolved.name + "\" of entry \"" + entry.name + "\" is being deleted", !pod.node_name.empty());
       continue;
     }

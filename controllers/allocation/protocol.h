@@ -37,7 +37,7 @@ struct MissingClaim {
 };
 // The topic of the note of a missing claim (its id), made when it is seen to be missing.
 inline constexpr std::string_view kMissingNote = "claim-missing";
-// How long it may be missing before people are told.
+// How long it may be missing before an event says so.
 Duration ordinary_absence(const MissingClaim& missing);
 
 struct PodState {

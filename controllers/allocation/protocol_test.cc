@@ -378,7 +378,7 @@ TEST_F(Protocol, TheProofIsMadeAgainWhereSomebodyTookTheFinalizerOff) {
   put(claim);
   ASSERT_EQ(pass(), "prove c");
   EXPECT_EQ(body()["metadata"]["annotations"]["dra-controller-manager/proven-for"], "p/p-uid,x/x-uid")
-      << "x was let go with this allocation";
+      << "x was ungated with this allocation";
   nodes.refused = {"n1"};
   EXPECT_NE(pass(), "withdraw c");
 }

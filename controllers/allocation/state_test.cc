@@ -25,8 +25,8 @@ class AllocationState : public AllocationTest {
     view.put(make_pod("p", {"c"}));
     put(make_claim("c"));
   }
-  Outcome run(allocation::State& state) { return reconciler.reconcile(pod_key("default/p"), view, state); }
-  std::string note_of(const Outcome& outcome) {
+  ReconcileResult run(allocation::State& state) { return reconciler.reconcile(pod_key("default/p"), view, state); }
+  std::string note_of(const ReconcileResult& outcome) {
     for (const Effect& effect : outcome.effects)
       if (const Write* write = std::get_if<Write>(&effect); write && write->success_event)
         return write->success_event->note;

@@ -58,7 +58,7 @@ class Pass {
   Pass(const View& view, const api::Pod& pod, const Options& options)
       : view_(view), pod_(pod), options_(options), gated_(is_gated(pod, options)) {}
 
-  Outcome run() {
+  ReconcileResult run() {
     for (const api::PodResourceClaim& entry : pod_.resource_claims)
       if (entry.resource_claim_template_name) consider(entry);
     finish();
@@ -214,7 +214,7 @@ class Pass {
   }
 
   // Finds the node that the allocations of the pod's claims leave it, and how long a claim has been unallocated.
-  void look_at_allocations() {
+  void read_allocations() {
     for (const api::PodResourceClaim& entry : pod_.resource_claims) {
       const api::PodResourceClaimStatus* wished = wished_for(entry.name);
       if (wished && !wished->resource_claim_name) continue;  // needs no claim
@@ -270,7 +270,7 @@ class Pass {
   // Writes the complete set, and only if it is new: a set with fewer entries would delete the others.
   void publish() {
     const bool ours = nominated_by_us(pod_);
-    if (gated_ || ours) look_at_allocations();
+    if (gated_ || ours) read_allocations();
     const std::string node = node_to_nominate();
     bool news = ours && pod_.node_name.empty() && pod_.nominated_node_name != node;
     std::vector<api::PodResourceClaimStatus> set;
@@ -295,7 +295,7 @@ class Pass {
   const api::Pod& pod_;
   const Options& options_;
   const bool gated_;
-  Outcome outcome_;
+  ReconcileResult outcome_;
   std::vector<api::PodResourceClaimStatus> complete_;  // the claim exists (or existed, and is not replaced)
   std::vector<api::PodResourceClaimStatus> created_;   // this reconcile creates the claim
   std::vector<Write> creates_;
@@ -356,7 +356,7 @@ void on_claim_template(const View& view, const api::ResourceClaimTemplate* after
 
 }  // namespace
 
-Outcome ClaimTemplateReconciler::reconcile(const Key& key, const View& view, State&) const {
+ReconcileResult ClaimTemplateReconciler::reconcile(const Key& key, const View& view, State&) const {
   if (key.kind != Kind::kPod) return {};
   const api::Pod* pod = view.pod(key.object);
   if (!pod || !wants_claims(*pod)) return {};

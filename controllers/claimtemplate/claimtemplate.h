@@ -32,8 +32,8 @@ struct Options {
 class ClaimTemplateReconciler : public reconcile::Reconciler {
  public:
   explicit ClaimTemplateReconciler(Options options) : options_(std::move(options)) {}
-  reconcile::Outcome reconcile(const reconcile::Key& key, const reconcile::View& view,
-                               reconcile::State&) const override;
+  reconcile::ReconcileResult reconcile(const reconcile::Key& key, const reconcile::View& view,
+                                       reconcile::State&) const override;
 
  private:
   const Options options_;

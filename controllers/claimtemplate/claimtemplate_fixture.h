@@ -40,15 +40,15 @@ inline api::ResourceClaim make_claim(const std::string& name, const api::Pod& ow
 
 class ClaimTemplate : public testing::Test {
  protected:
-  reconcile::Outcome pass() { return reconciler.reconcile(view, reconcile::pod_key("default/p")); }
-  std::vector<reconcile::Write> writes(const reconcile::Outcome& outcome) {
+  reconcile::ReconcileResult pass() { return reconciler.reconcile(view, reconcile::pod_key("default/p")); }
+  std::vector<reconcile::Write> writes(const reconcile::ReconcileResult& outcome) {
     std::vector<reconcile::Write> found;
     for (const reconcile::Effect& effect : outcome.effects)
       if (const reconcile::Write* write = std::get_if<reconcile::Write>(&effect)) found.push_back(*write);
     return found;
   }
   template <typename T>
-  std::vector<T> only(const reconcile::Outcome& outcome) {
+  std::vector<T> only(const reconcile::ReconcileResult& outcome) {
     std::vector<T> found;
     for (const reconcile::Effect& effect : outcome.effects)
       if (const T* one = std::get_if<T>(&effect)) found.push_back(*one);

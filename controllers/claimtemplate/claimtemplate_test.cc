@@ -87,7 +87,7 @@ TEST_F(ClaimTemplate, RecreatesAPublishedClaimOnlyAfterItsAbsenceIsConfirmed) {
   pod.resource_claim_statuses = {{"gpu", "lost"}};
   view.put(pod);
   view.put(make_template("tpl"));
-  const Outcome first = pass();
+  const ReconcileResult first = pass();
   EXPECT_TRUE(writes(first).empty());
   ASSERT_EQ(only<LiveGet>(first).size(), 1u);
   EXPECT_EQ(only<LiveGet>(first)[0].object, (Ref{Kind::kClaim, "default", "lost", ""}));
@@ -101,7 +101,7 @@ TEST_F(ClaimTemplate, MissingTemplateIsConfirmedThenReportedOnce) {
   view.put(make_pod("p", {"gpu"}));
   ASSERT_EQ(only<LiveGet>(pass()).size(), 1u);
   view.live_get({Kind::kClaimTemplate, "default", "tpl", ""}, Presence::kAbsent);
-  const Outcome outcome = pass();
+  const ReconcileResult outcome = pass();
   EXPECT_TRUE(writes(outcome).empty());
   EXPECT_FALSE(outcome.requeue_after) << "the template's arrival wakes the pod, no timer";
   const std::vector<Event> events = only<Event>(outcome);
@@ -119,7 +119,7 @@ TEST_F(ClaimTemplate, MissingTemplateIsConfirmedThenReportedOnce) {
 TEST_F(ClaimTemplate, ATemplateThatCannotBeReadIsReported) {
   view.put(make_pod("p", {"gpu"}));
   view.live_get({Kind::kClaimTemplate, "default", "tpl", ""}, Presence::kPresent);
-  const Outcome outcome = pass();
+  const ReconcileResult outcome = pass();
   EXPECT_TRUE(writes(outcome).empty());
   ASSERT_EQ(only<Event>(outcome).size(), 1u);
   EXPECT_NE(only<Event>(outcome)[0].note.find("\"tpl\" exists, and the watch has not shown it in a form"),
@@ -133,7 +133,7 @@ TEST_F(ClaimTemplate, ATemplateThatIsTooLargeIsRefusedByName) {
   large.spec_json.clear();
   large.bytes_dropped = 100 << 10;
   view.put(large);
-  const Outcome outcome = pass();
+  const ReconcileResult outcome = pass();
   EXPECT_TRUE(writes(outcome).empty()) << "no claim without a spec";
   ASSERT_EQ(only<Event>(outcome).size(), 1u);
   EXPECT_NE(only<Event>(outcome)[0].note.find("has a spec of 100 KiB, and at most 64 KiB"), std::string::npos);
@@ -144,7 +144,7 @@ TEST_F(ClaimTemplate, ATemplateMayFollowItsPodWithinTwoSeconds) {
   pod.metadata.creation_timestamp = format_rfc3339(view.time - std::chrono::milliseconds(500));
   view.put(pod);
   view.live_get({Kind::kClaimTemplate, "default", "tpl", ""}, Presence::kAbsent);
-  const Outcome young = pass();
+  const ReconcileResult young = pass();
   EXPECT_TRUE(young.effects.empty());
   EXPECT_TRUE(young.requeue_after);
   view.time += std::chrono::seconds(3);
@@ -196,7 +196,7 @@ TEST_F(ClaimTemplate, ATakenNameIsReportedAndNotAdopted) {
   view.put(make_pod("p", {"gpu"}));
   view.put(make_template("tpl"));
   view.put(make_claim(generated("gpu"), make_pod("other", {}), "gpu"));
-  const Outcome outcome = pass();
+  const ReconcileResult outcome = pass();
   EXPECT_TRUE(writes(outcome).empty());
   ASSERT_EQ(only<Event>(outcome).size(), 1u);
   EXPECT_NE(only<Event>(outcome)[0].note.find(generated("gpu")), std::string::npos);

@@ -24,7 +24,7 @@ class GroupClaims : public ClaimTemplate {
 TEST_F(GroupClaims, NoneIsMadeForAMemberWhoseEntryIsTheGroups) {
   group.resource_claims = {{"r0", std::nullopt, "tpl"}};
   put_group();
-  const Outcome outcome = pass();
+  const ReconcileResult outcome = pass();
   EXPECT_TRUE(writes(outcome).empty());
   const std::vector<Event> events = only<Event>(outcome);
   ASSERT_EQ(events.size(), 1u);
@@ -45,7 +45,7 @@ TEST_F(GroupClaims, AClaimOfTheGroupThatIsPublishedIsNotReplaced) {
   pod.resource_claim_statuses = {{"r0", "g-r0-x"}};
   view.put(pod);
   put_group();  // without entries: read before they were known
-  const Outcome outcome = pass();
+  const ReconcileResult outcome = pass();
   EXPECT_TRUE(writes(outcome).empty());
   EXPECT_TRUE(only<Event>(outcome).empty());
 }

@@ -60,7 +60,7 @@ class HeldPod : public ClaimTemplate {
   }
 
   api::Pod pod = make_pod("p", {"gpu"});
-  Outcome last;
+  ReconcileResult last;
   bool binds = false;
 };
 

@@ -38,7 +38,7 @@ std::string note_of(const std::vector<DeviceTrouble>& troubles) {
 }
 
 // Records an event about what changed since the last event about this object.
-void record(const View& view, const Ref& about, const std::vector<DeviceTrouble>& troubles, Outcome& outcome) {
+void record(const View& view, const Ref& about, const std::vector<DeviceTrouble>& troubles, ReconcileResult& outcome) {
   const std::optional<std::string> last = view.last_event(about.uid, "DeviceTrouble");
   const std::string signature = signature_of(troubles);
   if (last ? *last == signature : troubles.empty()) return;
@@ -69,7 +69,8 @@ std::vector<DeviceTrouble> troubles_of_pod(const View& view, const api::Pod& pod
 
 // Drops troubles that may pass by themselves and have not lasted long enough. False: what was reported of this claim
 // may still hold, while something new must last first.
-bool settle(const View& view, const api::ResourceClaim& claim, std::vector<DeviceTrouble>& troubles, Outcome& outcome) {
+bool settle(const View& view, const api::ResourceClaim& claim, std::vector<DeviceTrouble>& troubles,
+            ReconcileResult& outcome) {
   std::vector<DeviceTrouble> passing;
   std::copy_if(troubles.begin(), troubles.end(), std::back_inserter(passing),
                [](const DeviceTrouble& trouble) { return may_pass(trouble.kind); });
@@ -91,7 +92,7 @@ bool settle(const View& view, const api::ResourceClaim& claim, std::vector<Devic
 }  // namespace
 
 void report_device_troubles(const View& view, const inventory::Inventory& inventory, const api::ResourceClaim& claim,
-                            Outcome& outcome) {
+                            ReconcileResult& outcome) {
   // Nobody has the devices, or the claim is being deleted: that does not show that the trouble is over.
   if (!claim.status.allocation || claim.status.reserved_for.empty() || claim.metadata.deleting()) return;
   std::vector<DeviceTrouble> troubles = troubles_of(claim, &inventory);

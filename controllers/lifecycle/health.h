@@ -13,6 +13,6 @@ inline constexpr Duration kTroubleLasts = std::chrono::seconds(60);
 
 // The claim is allocated and reserved; its pods are included. Adds no write.
 void report_device_troubles(const reconcile::View& view, const inventory::Inventory& inventory,
-                            const api::ResourceClaim& claim, reconcile::Outcome& outcome);
+                            const api::ResourceClaim& claim, reconcile::ReconcileResult& outcome);
 
 }  // namespace dra::lifecycle

@@ -36,7 +36,7 @@ class Health : public testing::Test {
   std::string pass() {
     view.put(claim);
     view.put(pod);
-    const Outcome outcome = reconciler.reconcile(view, claim_key("default/c"));
+    const ReconcileResult outcome = reconciler.reconcile(view, claim_key("default/c"));
     std::string events;
     counted = 0;
     for (const Effect& effect : outcome.effects) {

@@ -60,7 +60,7 @@ class ClaimReconcile {
   ClaimReconcile(const View& view, const api::ResourceClaim& claim, const Options& options)
       : view_(view), claim_(claim), options_(options) {}
 
-  Outcome run() {
+  ReconcileResult run() {
     if (const Duration left = wait_for(options_.grace); left > Duration::zero()) {
       // Nothing needs to be done, so no timer either.
       if (!claim_.status.reserved_for.empty() || claim_.metadata.has_finalizer(api::kDeleteProtectionFinalizer))
@@ -85,7 +85,7 @@ class ClaimReconcile {
   // at a time are asked about and removed.
   bool sort_consumers() {
     constexpr size_t kAskedAtOnce = 32;
-    Outcome questions;
+    ReconcileResult questions;
     for (const api::ResourceClaimConsumerReference& consumer : status().reserved_for) {
       Fate fate = Fate::kAlive;  // other kinds of consumers are not ours to judge
       if (is_pod_reference(consumer) && questions.effects.size() < kAskedAtOnce)
@@ -277,14 +277,14 @@ class ClaimReconcile {
   const View& view_;
   const api::ResourceClaim& claim_;
   const Options& options_;
-  Outcome outcome_;
+  ReconcileResult outcome_;
   std::vector<api::ResourceClaimConsumerReference> remaining_;
 };
 
 // Writes the reservations missing for a pod that somebody else bound, or that kube-scheduler removed from its claims.
 // Each entry on its own: a missing claim does not delay the others.
-Outcome reserve_for(const View& view, const api::Pod& pod, const Options& options) {
-  Outcome outcome;
+ReconcileResult reserve_for(const View& view, const api::Pod& pod, const Options& options) {
+  ReconcileResult outcome;
   for (const std::string& key : claim_keys_of(pod)) {
     const api::ResourceClaim* claim = view.claim(key);
     if (!claim || !lacks_reservation(pod, *claim)) continue;
@@ -364,18 +364,18 @@ void on_claim(const View& view, const api::ResourceClaim* after, EnqueueRequests
 
 }  // namespace
 
-Outcome LifecycleReconciler::reconcile(const Key& key, const View& view, reconcile::State&) const {
+ReconcileResult LifecycleReconciler::reconcile(const Key& key, const View& view, reconcile::State&) const {
   if (key.kind == Kind::kClaim) {
     const api::ResourceClaim* claim = view.claim(key.object);
     if (!claim) return {};
-    Outcome outcome = ClaimReconcile(view, *claim, options_).run();
+    ReconcileResult outcome = ClaimReconcile(view, *claim, options_).run();
     // Only in a reconcile with nothing else to do: the answer to a write or a live GET requeues the key.
     if (inventory_ && outcome.effects.empty()) report_device_troubles(view, *inventory_, *claim, outcome);
     return outcome;
   }
   if (key.kind == Kind::kPod) {
     const api::Pod* pod = view.pod(key.object);
-    return pod && may_need_reservations(*pod) ? reserve_for(view, *pod, options_) : Outcome{};
+    return pod && may_need_reservations(*pod) ? reserve_for(view, *pod, options_) : ReconcileResult{};
   }
   return {};
 }

@@ -41,8 +41,8 @@ class LifecycleReconciler : public reconcile::Reconciler {
  public:
   LifecycleReconciler(const Options& options, const inventory::Inventory* inventory)
       : options_(options), inventory_(inventory) {}
-  reconcile::Outcome reconcile(const reconcile::Key& key, const reconcile::View& view,
-                               reconcile::State&) const override;
+  reconcile::ReconcileResult reconcile(const reconcile::Key& key, const reconcile::View& view,
+                                       reconcile::State&) const override;
 
  private:
   const Options options_;

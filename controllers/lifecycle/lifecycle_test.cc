@@ -81,7 +81,7 @@ class Lifecycle : public testing::Test {
 
   MemoryView view;
   test::WholeController reconciler{parts(Options{0s, 5s, 2s, 60s})};
-  Outcome last;
+  ReconcileResult last;
 };
 
 TEST_F(Lifecycle, NothingForAMissingClaim) {

@@ -32,7 +32,7 @@ Key rule_key(const api::DeviceTaintRule& rule) {
   return {Kind::kTaintRule, rule.metadata.name};
 }
 
-void record(const View& view, Outcome& outcome, const api::Pod& pod, std::string note, std::string signature) {
+void record(const View& view, ReconcileResult& outcome, const api::Pod& pod, std::string note, std::string signature) {
   emit_once(view, outcome, {ref_of(pod), false, kReason, "Delete", std::move(note), std::move(signature)});
 }
 
@@ -50,7 +50,7 @@ bool is_marked(const api::Pod& pod) {
 
 // The other controller did not evict the pod. It gets a reason of its own, so that nobody takes the event for a
 // cancelled announcement.
-void report_left(const View& view, Outcome& outcome, const api::Pod& pod, const DueEviction& verdict) {
+void report_left(const View& view, ReconcileResult& outcome, const api::Pod& pod, const DueEviction& verdict) {
   const std::string due = format_rfc3339(verdict.due);
   emit_once(view, outcome,
             {ref_of(pod), true, "DeviceTaintNotEvicted", "Delete",
@@ -61,7 +61,7 @@ void report_left(const View& view, Outcome& outcome, const api::Pod& pod, const 
 }
 
 // Event, condition, deletion, in upstream's order; after a crash in between the next reconcile continues.
-void evict(const View& view, Outcome& outcome, const api::Pod& pod, const DueEviction& verdict) {
+void evict(const View& view, ReconcileResult& outcome, const api::Pod& pod, const DueEviction& verdict) {
   record(view, outcome, pod, "Marking for deletion: " + verdict.reason, kStarted);
   if (!is_marked(pod)) outcome.add(write_disruption_target(view, pod, kConditionReason, kConditionMessage));
   Write deletion = write_delete(Kind::kPod, pod.metadata, "evict");
@@ -92,14 +92,14 @@ std::string no_execute_taints(const api::Device& device) {
 
 }  // namespace
 
-Outcome TaintEvictionReconciler::reconcile(const Key& key, const View& view, reconcile::State& state) const {
+ReconcileResult TaintEvictionReconciler::reconcile(const Key& key, const View& view, reconcile::State& state) const {
   Reaches& reaches = static_cast<State&>(state).reaches;
   if (key.kind == Kind::kTaintRule) {
     const api::DeviceTaintRule* rule = view.taint_rule(key.object);
-    return rule && options_.evicts ? reconcile_rule(view, *rule, reaches) : Outcome{};
+    return rule && options_.evicts ? reconcile_rule(view, *rule, reaches) : ReconcileResult{};
   }
   const api::Pod* pod = key.kind == Kind::kPod ? view.pod(key.object) : nullptr;
-  return pod ? reconcile_pod(view, *pod, reaches) : Outcome{};
+  return pod ? reconcile_pod(view, *pod, reaches) : ReconcileResult{};
 }
 
 RuleReading TaintEvictionReconciler::reading(const View& view, Reaches& reaches, bool& counting) const {
@@ -115,9 +115,9 @@ RuleReading TaintEvictionReconciler::reading(const View& view, Reaches& reaches,
           }};
 }
 
-Outcome TaintEvictionReconciler::reconcile_rule(const View& view, const api::DeviceTaintRule& rule,
-                                                Reaches& reaches) const {
-  Outcome outcome;
+ReconcileResult TaintEvictionReconciler::reconcile_rule(const View& view, const api::DeviceTaintRule& rule,
+                                                        Reaches& reaches) const {
+  ReconcileResult outcome;
   const api::Condition* before = eviction_condition(rule);
   const bool current = before && before->observed_generation == rule.metadata.generation;
   // Each generation is simulated once: recreating the rule makes another simulation.
@@ -148,8 +148,9 @@ Outcome TaintEvictionReconciler::reconcile_rule(const View& view, const api::Dev
   return outcome;
 }
 
-Outcome TaintEvictionReconciler::reconcile_pod(const View& view, const api::Pod& the_pod, Reaches& reaches) const {
-  Outcome outcome;
+ReconcileResult TaintEvictionReconciler::reconcile_pod(const View& view, const api::Pod& the_pod,
+                                                       Reaches& reaches) const {
+  ReconcileResult outcome;
   const api::Pod* pod = &the_pod;
   bool counting = false;
   const std::optional<DueEviction> verdict = judge(view, inventory_, *pod, reading(view, reaches, counting));

@@ -44,13 +44,13 @@ class TaintEvictionReconciler : public reconcile::Reconciler {
  public:
   TaintEvictionReconciler(const Options& options, const inventory::Inventory& inventory)
       : options_(options), inventory_(inventory) {}
-  reconcile::Outcome reconcile(const reconcile::Key& key, const reconcile::View& view,
-                               reconcile::State& state) const override;
+  reconcile::ReconcileResult reconcile(const reconcile::Key& key, const reconcile::View& view,
+                                       reconcile::State& state) const override;
 
  private:
-  reconcile::Outcome reconcile_pod(const reconcile::View& view, const api::Pod& pod, Reaches& reaches) const;
-  reconcile::Outcome reconcile_rule(const reconcile::View& view, const api::DeviceTaintRule& rule,
-                                    Reaches& reaches) const;
+  reconcile::ReconcileResult reconcile_pod(const reconcile::View& view, const api::Pod& pod, Reaches& reaches) const;
+  reconcile::ReconcileResult reconcile_rule(const reconcile::View& view, const api::DeviceTaintRule& rule,
+                                            Reaches& reaches) const;
   // Rules that wait for approval do not count. `counting` becomes true when the reach of one is still being counted: it
   // does not count either.
   RuleReading reading(const reconcile::View& view, Reaches& reaches, bool& counting) const;

@@ -135,7 +135,7 @@ class Cluster {
 
   void run(const reconcile::Key& key) {
     view.live_answers.clear();
-    reconcile::Outcome outcome = reconciler.reconcile(view, key);
+    reconcile::ReconcileResult outcome = reconciler.reconcile(view, key);
     if (outcome.has_live_gets()) {
       EXPECT_TRUE(outcome.paced) << "who is about to evict waits for its turn";
       for (const reconcile::Effect& effect : outcome.effects)

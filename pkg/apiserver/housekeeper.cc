@@ -143,7 +143,7 @@ struct Housekeeper::State : std::enable_shared_from_this<Housekeeper::State> {
     if (const auto it = dependents.find(meta.value("uid", "")); it != dependents.end()) look_later(it->second.all);
     if (const auto owners = meta.find("ownerReferences"); owners != meta.end()) {
       for (const auto& o : *owners)
-        if (waiting.contains(o.value("uid", ""))) look_at_owner(o, meta.value("namespace", ""));
+        if (waiting.contains(o.value("uid", ""))) check_owner(o, meta.value("namespace", ""));
     }
     if (kind->info().namespaced) check_later(meta.value("namespace", ""));
   }
@@ -153,7 +153,7 @@ struct Housekeeper::State : std::enable_shared_from_this<Housekeeper::State> {
     const auto document = object->document();
     const Json& meta = document->at("metadata");
     if (!meta.contains("deletionTimestamp") && !meta.contains("ownerReferences") && !is_namespace(kind)) return;
-    later([this, kind, key] { look_at(kind, key); });
+    later([this, kind, key] { check(kind, key); });
   }
 
   void later(std::function<void()> task) {
@@ -182,7 +182,7 @@ struct Housekeeper::State : std::enable_shared_from_this<Housekeeper::State> {
   }
 
   void look_later(const std::set<Ref>& refs) {
-    for (const Ref& r : refs) later([this, r] { look_at(r.kind, r.key); });
+    for (const Ref& r : refs) later([this, r] { check(r.kind, r.key); });
   }
 
   void check_later(const std::string& ns) {
@@ -233,7 +233,7 @@ struct Housekeeper::State : std::enable_shared_from_this<Housekeeper::State> {
     if (all.empty()) meta.erase("finalizers");
   }
 
-  void look_at(const Kind* kind, const std::string& key) {
+  void check(const Kind* kind, const std::string& key) {
     const StoredPtr stored = env.store.get(table_of(kind->info()), key);
     if (!stored) return;
     const auto document = stored->document();
@@ -316,11 +316,11 @@ struct Housekeeper::State : std::enable_shared_from_this<Housekeeper::State> {
     patch_metadata(r.kind, child->document()->at("metadata"), [&](Json& m) { drop_owners(m, {uid}); });
   }
 
-  void look_at_owner(const Json& owner, const std::string& ns) {
+  void check_owner(const Json& owner, const std::string& ns) {
     for (const auto& k : env.kinds.kinds()) {
       if (k->info().kind != owner.value("kind", "")) continue;
       const std::string name = owner.value("name", "");
-      later([this, kind = k.get(), key = k->info().namespaced ? ns + "/" + name : name] { look_at(kind, key); });
+      later([this, kind = k.get(), key = k->info().namespaced ? ns + "/" + name : name] { check(kind, key); });
     }
   }
 

@@ -324,7 +324,7 @@ TEST(Writes, AGeneratedClaimKeepsWhatTheTemplateSaysAndLeavesTheTemplateAlone) {
 
 TEST(EmitOnce, SaysTheSameThingOnce) {
   MemoryView view;
-  Outcome outcome;
+  ReconcileResult outcome;
   Event event{{Kind::kPod, "default", "p", "uid"}, true, "FailedAllocation", "Allocate", "3 in use", "in-use"};
   emit_once(view, outcome, event);
   EXPECT_EQ(outcome.effects.size(), 1u);
@@ -437,7 +437,7 @@ TEST(Users, AreListedOnceAndTakenOffByUid) {
   list = "a/1,nonsense,/2,b/,c/3/4,";
   EXPECT_EQ(users_of(claim), (std::vector<User>{{"a", "1"}, {"c", "3/4"}}));
   MemoryView view;
-  Outcome outcome;
+  ReconcileResult outcome;
   ASSERT_EQ(enlist(view, pod, claim, outcome), Enlisting::kWritten);
   list = written(std::get<Write>(outcome.effects.at(0))).get<std::string>();
   EXPECT_EQ(list, "a/1,c/3/4,p/p-uid");
@@ -473,7 +473,7 @@ TEST(Users, APodThatLeftWithoutAGateIsRemembered) {
   EXPECT_FALSE(has_left(claim, "1"));
   EXPECT_EQ(written(write_unlisted(pod, claim, true)), list) << "once";
   MemoryView view;
-  Outcome outcome;
+  ReconcileResult outcome;
   ASSERT_EQ(enlist(view, pod, claim, outcome), Enlisting::kWritten);
   EXPECT_EQ(written(std::get<Write>(outcome.effects.at(0))), "a/1,p/p-uid");
 }
@@ -492,7 +492,7 @@ TEST(Users, APodThatLeftIsGoneOnceTheServerShowsItUnboundAfterThisVersionOfTheCl
   claim.metadata.annotations[std::string(kProvenForAnnotation)] = "p/~p-uid";
   const Ref ref{Kind::kPod, "default", "p", "p-uid"};
   const auto fate = [&] {
-    Outcome outcome;
+    ReconcileResult outcome;
     const Fate found = fate_of_users(view, claim, "", outcome);
     EXPECT_EQ(outcome.has_live_gets(), found == Fate::kUnsure);
     return found;
@@ -529,7 +529,7 @@ TEST(Users, ALongListLosesThoseThatAreGone) {
   std::string& list = claim.metadata.annotations[std::string(kProvenForAnnotation)];
   for (int i = 0; i < 40; ++i) list += (i == 0 ? "" : ",") + ("n" + std::to_string(i)) + "/" + std::to_string(i);
   MemoryView view;
-  Outcome outcome;
+  ReconcileResult outcome;
   EXPECT_EQ(enlist(view, pod, claim, outcome), Enlisting::kAsked);
   EXPECT_FALSE(outcome.has_writes());
   EXPECT_EQ(outcome.effects.size(), 40u);
@@ -550,7 +550,7 @@ TEST(Users, AFullListIsNotAddedTo) {
   for (size_t i = 1; i < kMaxUsers; ++i) list += ",n/1";
   MemoryView view;
   view.live_get({Kind::kPod, "", "n", "1"}, Presence::kPresent);
-  Outcome outcome;
+  ReconcileResult outcome;
   EXPECT_EQ(enlist(view, pod, claim, outcome), Enlisting::kFull);
   EXPECT_TRUE(outcome.effects.empty());
 }

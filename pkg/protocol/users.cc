@@ -63,7 +63,7 @@ std::optional<std::string> users_value(const std::vector<User>& users) {
 
 namespace {
 
-Fate fate_of_left(const View& view, const api::ResourceClaim& claim, const User& user, Outcome& outcome) {
+Fate fate_of_left(const View& view, const api::ResourceClaim& claim, const User& user, ReconcileResult& outcome) {
   if (is_reserved_for(claim, user.uid)) return Fate::kAlive;
   const Ref ref{Kind::kPod, claim.metadata.ns, user.name, user.uid};
   std::string seen = claim.metadata.uid + "@" + claim.metadata.resource_version;
@@ -83,13 +83,13 @@ Fate fate_of_left(const View& view, const api::ResourceClaim& claim, const User&
   return Fate::kUnsure;
 }
 
-Fate fate_of_user(const View& view, const api::ResourceClaim& claim, const User& user, Outcome& outcome) {
+Fate fate_of_user(const View& view, const api::ResourceClaim& claim, const User& user, ReconcileResult& outcome) {
   return user.left ? fate_of_left(view, claim, user, outcome) : fate_of(view, claim.metadata.ns, user, outcome);
 }
 
 }  // namespace
 
-Enlisting enlist(const View& view, const api::Pod& pod, const api::ResourceClaim& claim, Outcome& outcome) {
+Enlisting enlist(const View& view, const api::Pod& pod, const api::ResourceClaim& claim, ReconcileResult& outcome) {
   std::vector<User> users = users_of(claim);
   std::erase_if(users, [&](const User& user) { return user.uid == pod.metadata.uid; });
   bool asks = false;
@@ -115,7 +115,7 @@ Write write_unlisted(const api::Pod& pod, const api::ResourceClaim& claim, bool 
                         remember ? "unlist-unbound" : "unlist");
 }
 
-Fate fate_of(const View& view, const std::string& ns, const User& user, Outcome& outcome) {
+Fate fate_of(const View& view, const std::string& ns, const User& user, ReconcileResult& outcome) {
   const Ref ref{Kind::kPod, ns, user.name, user.uid};
   const api::Pod* pod = view.pod(ref.store_key());
   if (pod && pod->metadata.uid == user.uid) return pod->done() ? Fate::kGone : Fate::kAlive;
@@ -131,7 +131,8 @@ Fate fate_of(const View& view, const std::string& ns, const User& user, Outcome&
   return Fate::kUnsure;
 }
 
-Fate fate_of_users(const View& view, const api::ResourceClaim& claim, std::string_view but_uid, Outcome& outcome) {
+Fate fate_of_users(const View& view, const api::ResourceClaim& claim, std::string_view but_uid,
+                   ReconcileResult& outcome) {
   Fate all = Fate::kGone;
   for (const User& user : users_of(claim)) {
     if (user.uid == but_uid) continue;

@@ -45,7 +45,7 @@ std::optional<std::string> users_value(const std::vector<User>& users);
 // live GETs for pods that the view does not know: a claim may outlive very many pods.
 enum class Enlisting { kWritten, kAsked, kFull };
 Enlisting enlist(const reconcile::View& view, const api::Pod& pod, const api::ResourceClaim& claim,
-                 reconcile::Outcome& outcome);
+                 reconcile::ReconcileResult& outcome);
 // Takes the pod off the list, at exactly the claim's version. `remember`: the pod has no gate, so the list keeps that
 // it left.
 reconcile::Write write_unlisted(const api::Pod& pod, const api::ResourceClaim& claim, bool remember = false);
@@ -53,11 +53,11 @@ reconcile::Write write_unlisted(const api::Pod& pod, const api::ResourceClaim& c
 enum class Fate { kAlive, kGone, kUnsure };
 // Whether the pod instance still needs its claims. kGone only if the server said so, by uid; if the server must be
 // asked first, a live GET is added to the outcome.
-Fate fate_of(const reconcile::View& view, const std::string& ns, const User& pod, reconcile::Outcome& outcome);
+Fate fate_of(const reconcile::View& view, const std::string& ns, const User& pod, reconcile::ReconcileResult& outcome);
 // As above, for all users of the claim but one: alive if one of them is. A pod that left counts as gone if it is not
 // reserved and a live GET, begun after the claim was seen at this version, shows it unbound: then kubelet has not read
 // the claim for it and never will find it reserved at this version.
 Fate fate_of_users(const reconcile::View& view, const api::ResourceClaim& claim, std::string_view but_uid,
-                   reconcile::Outcome& outcome);
+                   reconcile::ReconcileResult& outcome);
 
 }  // namespace dra::protocol

@@ -586,7 +586,7 @@ Write write_condition(const View& view, const api::Pod& pod, const api::Conditio
   return write;
 }
 
-void emit_once(const View& view, Outcome& outcome, Event event) {
+void emit_once(const View& view, ReconcileResult& outcome, Event event) {
   if (event.signature.empty()) event.signature = event.note;
   if (view.last_event(event.regarding.uid, event.reason) == event.signature) return;
   outcome.add(std::move(event));

@@ -105,6 +105,6 @@ reconcile::Write write_condition(const reconcile::View& view, const api::Pod& po
                                  std::string purpose);
 
 // Emits the event unless it repeats the last one of its reason about this uid.
-void emit_once(const reconcile::View& view, reconcile::Outcome& outcome, reconcile::Event event);
+void emit_once(const reconcile::View& view, reconcile::ReconcileResult& outcome, reconcile::Event event);
 
 }  // namespace dra::protocol

@@ -4,11 +4,11 @@
 
 namespace dra::reconcile {
 
-bool Outcome::has_writes() const {
+bool ReconcileResult::has_writes() const {
   return std::any_of(effects.begin(), effects.end(), [](const Effect& e) { return std::holds_alternative<Write>(e); });
 }
 
-bool Outcome::has_live_gets() const {
+bool ReconcileResult::has_live_gets() const {
   return std::any_of(effects.begin(), effects.end(),
                      [](const Effect& e) { return std::holds_alternative<LiveGet>(e); });
 }

@@ -143,7 +143,7 @@ struct Park {
   std::string shape;
 };
 
-struct Outcome {
+struct ReconcileResult {
   std::vector<Effect> effects;
   // Run the key again after this time even if nothing changes.
   std::optional<Duration> requeue_after;
@@ -174,11 +174,11 @@ struct Outcome {
   // One line in the log, with the time that the reconcile took.
   std::optional<Decided> decided;
 
-  Outcome& add(Effect effect) {
+  ReconcileResult& add(Effect effect) {
     effects.push_back(std::move(effect));
     return *this;
   }
-  Outcome& requeue_in(Duration delay) {
+  ReconcileResult& requeue_in(Duration delay) {
     if (!requeue_after || delay < *requeue_after) requeue_after = delay;
     return *this;
   }

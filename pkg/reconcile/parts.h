@@ -13,8 +13,8 @@
 
 namespace dra::reconcile {
 
-// How many paced outcomes (Outcome::paced) are performed; per_second 0 means no limit. The live GETs that one run of a
-// key asks for and its actions on their answers count once.
+// How many paced outcomes (ReconcileResult::paced) are performed; per_second 0 means no limit. The live GETs that one
+// run of a key asks for and its actions on their answers count once.
 struct Pace {
   double per_second = 0;
   double burst = 1;

@@ -14,7 +14,7 @@ namespace dra::reconcile {
 class Reconciler {
  public:
   virtual ~Reconciler() = default;
-  virtual Outcome reconcile(const Key& key, const View& view, State& state) const = 0;
+  virtual ReconcileResult reconcile(const Key& key, const View& view, State& state) const = 0;
 };
 
 }  // namespace dra::reconcile

@@ -655,7 +655,7 @@ bool ArbitrationModel::group_fits(const std::vector<std::shared_ptr<const api::P
   return place(place, 0);
 }
 
-void ArbitrationModel::look_at_groups(std::vector<std::string>& findings) const {
+void ArbitrationModel::check_groups(std::vector<std::string>& findings) const {
   for (const auto& [uid, keys] : ever_) {
     std::vector<std::shared_ptr<const api::Pod>> waiting;
     bool launched = false;
@@ -710,7 +710,7 @@ std::vector<std::string> ArbitrationModel::settle() {
   std::vector<std::string> findings;
   for (const auto& [key, pod] : pods_.objects) {
     if (!has_started(*pod)) {
-      if (!pod->metadata.owner_references.empty()) continue;  // look_at_groups()
+      if (!pod->metadata.owner_references.empty()) continue;  // check_groups()
       if (fits(*pod)) findings.push_back("pod " + key + " fits and still waits");
       continue;
     }
@@ -730,7 +730,7 @@ std::vector<std::string> ArbitrationModel::settle() {
       if (!pods_.objects.contains("d/" + consumer.name))
         findings.push_back("claim " + key + " is reserved for a pod that is gone");
   }
-  look_at_groups(findings);
+  check_groups(findings);
   return findings;
 }
 

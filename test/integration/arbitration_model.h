@@ -152,7 +152,7 @@ class ArbitrationModel {
   void note_marks(const api::ResourceClaim& claim);
   void check_group(const api::Pod& pod);
   // What is wrong with waiting groups once everything is quiet.
-  void look_at_groups(std::vector<std::string>& findings) const;
+  void check_groups(std::vector<std::string>& findings) const;
   bool group_fits(const std::vector<std::shared_ptr<const api::Pod>>& members) const;
   void remove_pod();
   std::string shared_name(size_t i) const { return "s" + std::to_string(i); }

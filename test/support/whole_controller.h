@@ -20,7 +20,7 @@ class WholeController {
  public:
   explicit WholeController(reconcile::Parts made) : parts_(std::move(made)) {}
 
-  reconcile::Outcome reconcile(const reconcile::View& view, const reconcile::Key& key) {
+  reconcile::ReconcileResult reconcile(const reconcile::View& view, const reconcile::Key& key) {
     return parts_.reconciler->reconcile(key, view, *parts_.state);
   }
   void changed(const reconcile::View& view, const reconcile::Change& change, reconcile::EnqueueRequests& out) {

@@ -23,12 +23,12 @@ bool lets_go(const Effect& effect) {
   return write != nullptr && (write->purpose == "lift-gate" || write->purpose == "bind");
 }
 
-bool lets_go(const Outcome& outcome) {
+bool lets_go(const ReconcileResult& outcome) {
   return std::any_of(outcome.effects.begin(), outcome.effects.end(),
                      [](const Effect& effect) { return lets_go(effect); });
 }
 
-bool withdraws(const Outcome& outcome) {
+bool withdraws(const ReconcileResult& outcome) {
   return std::any_of(outcome.effects.begin(), outcome.effects.end(), [](const Effect& effect) {
     const Write* write = std::get_if<Write>(&effect);
     return write != nullptr && write->purpose == "withdraw";
@@ -66,7 +66,7 @@ void GroupReconcile::commit() {
     if (!member.held) continue;
     const size_t before = member.out.effects.size();
     add_marks(member.context, member.out);
-    if (member.out.effects.size() > before && ++marked == kLetGoAtOnce) break;
+    if (member.out.effects.size() > before && ++marked == kUngatedAtOnce) break;
   }
   // Nothing needs a mark: there are no claims, or only shared ones that others have proven.
   if (marked == 0) go();
@@ -87,7 +87,7 @@ void GroupReconcile::forward() {
     else
       prove_claims(context, member.out);
     waits = true;  // for the answers, the stream, or what the proof waits for
-    if (member.out.has_writes() && ++marked == kLetGoAtOnce) break;
+    if (member.out.has_writes() && ++marked == kUngatedAtOnce) break;
   }
   if (waits) return;
   const size_t settled = count(&Member::settled);
@@ -106,7 +106,7 @@ void GroupReconcile::go() {
   bool roams = false, progress = false;
   for (Member& member : pods_) {
     const PodContext& context = member.context;
-    Outcome& out = member.out;
+    ReconcileResult& out = member.out;
     if (!member.settled) continue;
     // Until the stream shows one of them bound, the next one may get the same node.
     const bool waits_for_roamer = context.role == Role::kToBind && !member.pinned && std::exchange(roams, true);
@@ -121,12 +121,12 @@ void GroupReconcile::go() {
     }
     ++lifting;
     // A pod that is ungated without claims does not show that the group is launched: it goes with those that do.
-    const size_t most = context.role == Role::kToBind ? kBoundAtOnce : kLetGoAtOnce;
+    const size_t most = context.role == Role::kToBind ? kBoundAtOnce : kUngatedAtOnce;
     if (context.state.claims.empty() || written++ < most) ungate_or_bind(context, *choice, out);
   }
   if (lifting >= members_.min_count) return;
   for (Member& member : pods_) {
-    Outcome& outcome = member.out;
+    ReconcileResult& outcome = member.out;
     if (!lets_go(outcome)) continue;
     std::erase_if(outcome.effects, [](const Effect& effect) { return lets_go(effect); });
     outcome.min_interval.reset();

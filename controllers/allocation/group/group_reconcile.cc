@@ -38,7 +38,7 @@ bool has_unmarked(const PodState& state) {
 }
 
 // Not of pods alone: the answer to a write of a pod makes void what is kept about its group.
-bool writes_claims(const Outcome& outcome) {
+bool writes_claims(const ReconcileResult& outcome) {
   return std::any_of(outcome.effects.begin(), outcome.effects.end(), [](const Effect& effect) {
     const Write* write = std::get_if<Write>(&effect);
     return write && write->object.kind == Kind::kClaim;
@@ -64,7 +64,7 @@ std::vector<GroupReconcile::Member> GroupReconcile::members_with_contexts() {
   return members;
 }
 
-Outcome GroupReconcile::run() {
+ReconcileResult GroupReconcile::run() {
   if (step_back()) return merged();
   judge();
   const size_t placed = count(&Member::placed);
@@ -78,7 +78,7 @@ Outcome GroupReconcile::run() {
     commit();
   }
   watch_holds();
-  Outcome outcome = merged();
+  ReconcileResult outcome = merged();
   if (unfinished_ || (pods_.size() > kManyMembers && writes_claims(outcome))) tools_.kept_members.keep(view_, made_);
   return outcome;
 }
@@ -270,8 +270,8 @@ void GroupReconcile::park(const std::vector<Member*>& asked) {
 }
 
 // One reconcile writes an object once: for a claim that members share, the first member's write counts.
-Outcome GroupReconcile::merged() {
-  Outcome all = std::move(first_.out);
+ReconcileResult GroupReconcile::merged() {
+  ReconcileResult all = std::move(first_.out);
   std::unordered_set<std::string> written;
   size_t effects = all.effects.size();
   for (const Member& member : pods_) effects += member.out.effects.size();
@@ -284,7 +284,7 @@ Outcome GroupReconcile::merged() {
   std::erase_if(all.effects, [&](const Effect& effect) { return !is_new(effect); });
   for (Member& member : pods_) {
     if (&member == &first_) continue;
-    Outcome& one = member.out;
+    ReconcileResult& one = member.out;
     for (Effect& effect : one.effects)
       if (is_new(effect)) all.effects.push_back(std::move(effect));
     if (one.requeue_after) all.requeue_in(*one.requeue_after);

@@ -44,14 +44,14 @@ class GroupReconcile {
   GroupReconcile(const GroupReconcile&) = delete;  // its contexts refer to it
   GroupReconcile& operator=(const GroupReconcile&) = delete;
 
-  reconcile::Outcome run();
+  reconcile::ReconcileResult run();
 
  private:
   struct Member {
     explicit Member(const PodContext& of) : context(of) {}
 
     PodContext context;
-    reconcile::Outcome out;
+    reconcile::ReconcileResult out;
     Obstacles obstacles;   // of the last choice of its nodes
     bool ready = false;    // its claims exist
     bool held = false;     // and are allocated
@@ -131,7 +131,7 @@ class GroupReconcile {
   // The other members read the reason when they run; pods that we bind get their first condition at once.
   void run_others_to_be_bound();
   void park(const std::vector<Member*>& asked);
-  reconcile::Outcome merged();
+  reconcile::ReconcileResult merged();
 
   const reconcile::View& view_;
   const Tools& tools_;

@@ -100,7 +100,7 @@ TEST_F(GroupTest, OfALargeGroupTheFirstMembersGoTogetherAndTheOthersFollow) {
   const std::set<std::string> first = bindings();
   EXPECT_EQ(first.size(), kBoundAtOnce);
   pass(name(count - 1));
-  EXPECT_TRUE(bindings().empty()) << "nothing shows yet that the group was let go";
+  EXPECT_TRUE(bindings().empty()) << "nothing shows yet that the group was launched";
   const api::Pod waiting = view.pods.at("default/" + name(0));
   api::Pod started = waiting;
   started.node_name = "n1";

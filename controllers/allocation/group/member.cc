@@ -21,17 +21,17 @@ using namespace reconcile;
 
 namespace {
 
-Outcome reconcile_one(const PodContext& context) {
-  Outcome out;
+ReconcileResult reconcile_one(const PodContext& context) {
+  ReconcileResult out;
   reconcile_pod(context, out);
   return out;
 }
 
 // The pod's group cannot be placed (Membership::State::kWaits): withdraws what is unproven; a marked pod goes on.
-Outcome wait_for_group(const PodContext& context, const Membership& membership) {
+ReconcileResult wait_for_group(const PodContext& context, const Membership& membership) {
   // Its group was committed before, so it goes forward.
   if (is_marked(context.pod, context.state)) return reconcile_one(context);
-  Outcome out;
+  ReconcileResult out;
   if (leave_announced(context, out) || drop_abandoned(context, out) ||
       (!membership.keeps && withdraw_claims(context, out)))
     return out;
@@ -42,8 +42,8 @@ Outcome wait_for_group(const PodContext& context, const Membership& membership) 
 }
 
 // Another pod, the leader, is reconciled for the group: says in the pod's condition what its note says.
-Outcome follow(const PodContext& context, const api::Pod& leader) {
-  Outcome out;
+ReconcileResult follow(const PodContext& context, const api::Pod& leader) {
+  ReconcileResult out;
   if (const std::optional<View::Noted> note = context.view.note(leader.metadata.uid, kGroupNote)) {
     const bool nowhere = note->text.starts_with(kFitsNowhere);
     const std::string why = note->text.substr((nowhere ? kFitsNowhere : kMayFit).size());
@@ -56,14 +56,15 @@ Outcome follow(const PodContext& context, const api::Pod& leader) {
 
 }  // namespace
 
-Outcome reconcile_member(const View& view, const api::Pod& pod, const Tools& tools, const Membership& membership) {
+ReconcileResult reconcile_member(const View& view, const api::Pod& pod, const Tools& tools,
+                                 const Membership& membership) {
   const PodFacts facts = derive_facts(view, pod, tools.options);
   const PodContext alone = context_of(view, pod, facts, tools);
   if (membership.state == Membership::State::kWaits) return wait_for_group(alone, membership);
   // Before anything is built from so many pods: each of them is reconciled.
   const std::string group = membership.group.key();
   if (is_too_large(view, group)) {
-    if (let_go_of(view, group, 1, tools.options) > 0) return reconcile_one(alone);
+    if (launched_of(view, group, 1, tools.options) > 0) return reconcile_one(alone);
     Membership refused = membership;
     refused.why = "it has " + std::to_string(view.size_of_group(group)) + " pods, and at most " +
                   std::to_string(kMaxGroupMembers) + " are placed together";
@@ -80,7 +81,7 @@ Outcome reconcile_member(const View& view, const api::Pod& pod, const Tools& too
   if (const Duration wait = tools.allocator.share_wait(membership.group.ns); !launched && wait > Duration::zero() &&
                                                                              view.size_of_group(group) > kManyMembers &&
                                                                              !tools.gangs.has_found(group)) {
-    Outcome later;
+    ReconcileResult later;
     later.requeue_in(wait);
     later.goes_on = true;
     return later;

@@ -11,7 +11,7 @@
 namespace dra::allocation {
 
 // `membership` is kMember or kWaits; the pod is gated by us, or ours to bind.
-reconcile::Outcome reconcile_member(const reconcile::View& view, const api::Pod& pod, const Tools& tools,
-                                    const protocol::Membership& membership);
+reconcile::ReconcileResult reconcile_member(const reconcile::View& view, const api::Pod& pod, const Tools& tools,
+                                            const protocol::Membership& membership);
 
 }  // namespace dra::allocation

@@ -33,14 +33,14 @@ const api::Pod* GroupLeaders::leader_of(const View& view, const std::string& gro
 
 bool GroupLeaders::has_launched(const View& view, const std::string& group, const Options& options) {
   if (none_launched_.contains(group)) return false;
-  if (let_go_of(view, group, 1, options) > 0) return true;
+  if (launched_of(view, group, 1, options) > 0) return true;
   if (none_launched_.size() >= kMost) none_launched_.clear();
   none_launched_.insert(group);
   return false;
 }
 
 bool GroupLeaders::changed(const View& view, const api::Pod& pod, const Options& options) {
-  if (none_launched_.empty() || !is_let_go(view, pod, options)) return false;
+  if (none_launched_.empty() || !is_launched(view, pod, options)) return false;
   const std::optional<GroupRef> group = group_of(pod);
   return group && none_launched_.erase(group->key()) > 0;
 }

@@ -30,7 +30,7 @@ class GroupLeaders {
   const api::Pod* leader_of(const reconcile::View& view, const std::string& group, const api::Pod* changed,
                             const Options& options);
 
-  // Some pod of the group was ungated or bound, and has not failed (is_let_go() of group_members.h).
+  // Some pod of the group was ungated or bound, and has not failed (is_launched() of group_members.h).
   bool has_launched(const reconcile::View& view, const std::string& group, const Options& options);
   // True when the pod is the first of its group that is known to have launched, after has_launched() was false.
   bool changed(const reconcile::View& view, const api::Pod& pod, const Options& options);

@@ -79,7 +79,7 @@ TEST_F(LeadersTest, TheAnswerIsThatOfAVisit) {
                 uid_of(leader_of(counting, kGroup, options)))
           << "step " << step;
       if (changed != nullptr) leaders.changed(counting, *changed, options);
-      ASSERT_EQ(leaders.has_launched(counting, kGroup, options), let_go_of(counting, kGroup, 1, options) > 0)
+      ASSERT_EQ(leaders.has_launched(counting, kGroup, options), launched_of(counting, kGroup, 1, options) > 0)
           << "step " << step;
     }
   }
@@ -98,7 +98,7 @@ TEST_F(LeadersTest, AFollowerDoesNotVisitItsGroupUntilAMemberIsLaunched) {
   counting.visited = 0;
   for (int i = 20; i < 40; ++i) reconciler.reconcile(counting, pod_key("default/m" + std::to_string(i)));
   EXPECT_EQ(counting.visited, 0u);
-  const Outcome leading = reconciler.reconcile(counting, pod_key("default/m0"));
+  const ReconcileResult leading = reconciler.reconcile(counting, pod_key("default/m0"));
   EXPECT_GE(leading.min_interval.value_or(Duration::zero()), std::chrono::milliseconds(10)) << "members still come";
   // A claim shows that an ungated pod is launched: it has reserved it, and is on its list of users.
   api::Pod ungated = *counting.pod("default/m7");
@@ -160,7 +160,7 @@ TEST_F(LeadersTest, AGroupThatIsTooLargeIsNeverVisited) {
   EnqueueRequests out;
   reconciler.on_pod(counting, nullptr, pod, out);
   reconciler.on_pod(counting, pod, nullptr, out);
-  const Outcome outcome = reconciler.reconcile(counting, pod_key("default/m1"));
+  const ReconcileResult outcome = reconciler.reconcile(counting, pod_key("default/m1"));
   EXPECT_FALSE(outcome.effects.empty()) << "it says why it waits";
   EXPECT_EQ(counting.visited, 0u);
 }

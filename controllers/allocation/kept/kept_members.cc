@@ -12,7 +12,7 @@ using namespace reconcile;
 
 namespace {
 
-// Nothing: not every change of the view is told.
+// Nothing: handlers are not notified of every change of the view.
 std::optional<Sources> sources_of(const View& view, const GroupMembers& members) {
   Sources sources;
   for (size_t i = 0; i < members.waiting.size(); ++i)

@@ -69,7 +69,7 @@ class KeptMembersTest : public AllocationTest {
   size_t allocations() { return allocations(reconciler); }
   size_t allocations(test::WholeController& by) {
     watched.looks = 0;
-    const Outcome outcome = by.reconcile(watched, pod_key("default/" + name(0)));
+    const ReconcileResult outcome = by.reconcile(watched, pod_key("default/" + name(0)));
     return static_cast<size_t>(std::count_if(outcome.effects.begin(), outcome.effects.end(), [](const Effect& effect) {
       const Write* write = std::get_if<Write>(&effect);
       return write && write->purpose == "allocate";

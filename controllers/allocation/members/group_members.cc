@@ -47,7 +47,7 @@ bool is_launched(const View& view, const api::Pod& pod) {
   });
 }
 
-bool is_let_go(const View& view, const api::Pod& pod, const Options& options) {
+bool is_launched(const View& view, const api::Pod& pod, const Options& options) {
   return !waits_for_us(pod, options) && is_launched(view, pod);
 }
 
@@ -55,17 +55,17 @@ bool surely_launched(const View& view, std::string_view group, const Options& op
   constexpr size_t kFew = 8;
   const std::vector<const api::Pod*> started = view.started_of_group(group, kFew);
   return std::any_of(started.begin(), started.end(),
-                     [&](const api::Pod* pod) { return is_let_go(view, *pod, options); });
+                     [&](const api::Pod* pod) { return is_launched(view, *pod, options); });
 }
 
-size_t let_go_of(const View& view, std::string_view group, size_t enough, const Options& options) {
+size_t launched_of(const View& view, std::string_view group, size_t enough, const Options& options) {
   if (is_too_large(view, group)) return view.started_of_group(group, enough).size();
-  size_t let_go = 0;
+  size_t launched = 0;
   for (const api::Pod* pod : view.pods_of_group(group)) {
-    let_go += is_let_go(view, *pod, options) ? 1 : 0;
-    if (let_go == enough) break;
+    launched += is_launched(view, *pod, options) ? 1 : 0;
+    if (launched == enough) break;
   }
-  return let_go;
+  return launched;
 }
 
 GroupMembers members_of(const View& view, const Membership& membership, const Options& options) {

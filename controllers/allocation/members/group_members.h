@@ -36,20 +36,20 @@ const api::Pod* leader_of(const reconcile::View& view, std::string_view group, c
 // Members whose marks, or gates and bindings, one reconcile writes. A group with more is committed by the first ones
 // and goes forward, as after a crash between two marks; and it is launched by the first ones, and the others follow one
 // by one, as after a crash between two gates.
-inline constexpr size_t kLetGoAtOnce = 128;
+inline constexpr size_t kUngatedAtOnce = 128;
 // The leader's run binds one pod after the other; the others' own runs do it side by side.
 inline constexpr size_t kBoundAtOnce = 16;
 
 // The pod was ungated or bound, and has not failed.
 bool is_launched(const reconcile::View& view, const api::Pod& pod);
 // And is not ours to bind: such a pod never had a gate, and is on the list of users as soon as its claims are proven.
-bool is_let_go(const reconcile::View& view, const api::Pod& pod, const Options& options);
+bool is_launched(const reconcile::View& view, const api::Pod& pod, const Options& options);
 // One of a few pods of the group that have started shows that GroupMembers::launched is true; false proves nothing. So
 // that the pods of a large group that runs do not visit each other.
 bool surely_launched(const reconcile::View& view, std::string_view group, const Options& options);
-// How many pods of the group were let go, counted up to `enough`. Of a group beyond kMaxGroupMembers, whose pods are
+// How many pods of the group were launched, counted up to `enough`. Of a group beyond kMaxGroupMembers, whose pods are
 // not all visited: how many have started (pkg/protocol/groups.h).
-size_t let_go_of(const reconcile::View& view, std::string_view group, size_t enough, const Options& options);
+size_t launched_of(const reconcile::View& view, std::string_view group, size_t enough, const Options& options);
 GroupRank rank_of(const std::vector<const api::Pod*>& waiting);
 
 // One of the pod's claims bears a mark that was made for this pod.

@@ -42,7 +42,7 @@ Write allocation_write(const PodContext& context, const std::shared_ptr<const ap
 }
 
 void write_decision(const PodContext& context, const allocator::Request& request, const allocator::Decision& decision,
-                    Outcome& out) {
+                    ReconcileResult& out) {
   const std::string node = context.tools.inventory.node_name(decision.node);
   out.decided = Decided{true, node, devices_of(decision.results), decision.reason};
   context.tools.why_here.note(context.pod.metadata.uid, decision.reason);

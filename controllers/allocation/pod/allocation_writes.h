@@ -20,6 +20,6 @@ reconcile::Write allocation_write(const PodContext& context, const std::shared_p
 // The writes for all claims of a request, and the decision for the log and the pod's event. Observe mode writes
 // nothing: not for it.
 void write_decision(const PodContext& context, const allocator::Request& request, const allocator::Decision& decision,
-                    reconcile::Outcome& out);
+                    reconcile::ReconcileResult& out);
 
 }  // namespace dra::allocation

@@ -54,7 +54,7 @@ std::shared_ptr<const api::ResourceClaim> supposed_claim(const api::Pod& pod,
 
 // Handles an unusable claim with the reserved name: deletes it if unallocated, withdraws our unproven allocation, or
 // else reports it. False: there is none.
-bool clear_extended_name(const PodContext& context, Outcome& out) {
+bool clear_extended_name(const PodContext& context, ReconcileResult& out) {
   const api::Pod& pod = context.pod;
   const auto claim = context.view.shared_claim(pod.metadata.ns + "/" + extended_claim_name(pod));
   if (!claim) return false;
@@ -84,7 +84,7 @@ bool clear_extended_name(const PodContext& context, Outcome& out) {
   return true;
 }
 
-void create_extended(const PodContext& context, const std::vector<ExtendedResource>& claimed, Outcome& out) {
+void create_extended(const PodContext& context, const std::vector<ExtendedResource>& claimed, ReconcileResult& out) {
   const api::Pod& pod = context.pod;
   Write write = write_extended_claim(pod, plan_extended(pod, claimed).requests, context.view.dra_api_version());
   write.failure_event = Event{ref_of(pod),
@@ -120,7 +120,7 @@ struct ExtendedSearch {
   std::string kept_devices;
 };
 
-ExtendedSearch search_beside_plugins(const PodContext& context, const nodes::NodeChoice& choice, Outcome& out) {
+ExtendedSearch search_beside_plugins(const PodContext& context, const nodes::NodeChoice& choice, ReconcileResult& out) {
   const Tools& tools = context.tools;
   ExtendedSearch search;
   allocator::Request& request = search.request;
@@ -142,7 +142,7 @@ ExtendedSearch search_beside_plugins(const PodContext& context, const nodes::Nod
 
 }  // namespace
 
-ExtendedAnswer serve_by_claim(const PodContext& context, Outcome& out) {
+ExtendedAnswer serve_by_claim(const PodContext& context, ReconcileResult& out) {
   if (context.state.extended) return {true};
   if (clear_extended_name(context, out)) return {false};
   struct Refuted {
@@ -191,7 +191,7 @@ ExtendedAnswer serve_by_claim(const PodContext& context, Outcome& out) {
   return {false};
 }
 
-bool publish_extended(const PodContext& context, Outcome& out) {
+bool publish_extended(const PodContext& context, ReconcileResult& out) {
   const api::Pod& pod = context.pod;
   if (!context.state.extended) return true;
   api::PodExtendedResourceClaimStatus wanted;

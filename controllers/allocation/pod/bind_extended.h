@@ -17,8 +17,8 @@ struct ExtendedAnswer {
 };
 // Of a pod that is ours to bind and that a claim may serve. If it does not go on, the claim is being made, since
 // devices and a node were found for it, or the pod is parked.
-ExtendedAnswer serve_by_claim(const PodContext& context, reconcile::Outcome& out);
+ExtendedAnswer serve_by_claim(const PodContext& context, reconcile::ReconcileResult& out);
 // Of such a pod, before it is bound: true when its status says which container gets which devices; else writes that.
-bool publish_extended(const PodContext& context, reconcile::Outcome& out);
+bool publish_extended(const PodContext& context, reconcile::ReconcileResult& out);
 
 }  // namespace dra::allocation

@@ -36,7 +36,7 @@ nodes::NodeChoice choose_node(const PodContext& context, const std::string& node
 
 }  // namespace
 
-Candidates candidate_nodes(const PodContext& context, Outcome& out) {
+Candidates candidate_nodes(const PodContext& context, ReconcileResult& out) {
   if (context.role == Role::kBoundBare) return {{{context.pod.node_name}, "", false}, {}};
   nodes::NodeChooser& nodes = context.tools.nodes;
   std::vector<std::string> only;

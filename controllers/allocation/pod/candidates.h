@@ -16,7 +16,7 @@ struct Candidates {
 };
 
 // Requeues the pod when nodes are kept from it: nothing unparks it when they no longer are.
-Candidates candidate_nodes(const PodContext& context, reconcile::Outcome& out);
+Candidates candidate_nodes(const PodContext& context, reconcile::ReconcileResult& out);
 // The nodes of `only` that fit the pod; where not `restricted`, of all nodes. Nothing is kept from it.
 nodes::NodeChoice choose_among(const PodContext& context, std::vector<std::string> only, bool restricted);
 // The node that allocated claims pin the pod to; null: none does.

@@ -45,7 +45,7 @@ bool comes_at_once(const PodContext& context, Fit fit) {
 
 // How long to wait before the pod's condition may be written; zero: now.
 Duration pause_of_condition(const PodContext& context, const api::Condition* known, const std::string& kind, Fit fit,
-                            Outcome& out) {
+                            ReconcileResult& out) {
   const View& view = context.view;
   const std::string& uid = context.pod.metadata.uid;
   const std::optional<View::Noted> written = view.note(uid, kWrittenNote);
@@ -109,7 +109,7 @@ std::string without_numbers(std::string_view text) {
 }
 
 void show_waiting(const PodContext& context, const std::string& sentence, const std::string& kind, Fit fit,
-                  Outcome& out) {
+                  ReconcileResult& out) {
   const std::string_view type = condition_type(context.role);
   Timestamp created;
   // A pod without a creation time does not come from a server.
@@ -134,7 +134,7 @@ void show_waiting(const PodContext& context, const std::string& sentence, const 
   out.park_unless_written = std::exchange(out.park, std::nullopt);
 }
 
-void show_allocated(const PodContext& context, const std::string& message, Outcome& out) {
+void show_allocated(const PodContext& context, const std::string& message, ReconcileResult& out) {
   const std::string_view type = condition_type(context.role);
   const api::Condition* known = type.empty() ? nullptr : find_condition(context.pod, type);
   if (known && known->status == "False" && type == kAllocatedCondition)
@@ -157,7 +157,7 @@ std::optional<Write> write_outage(const View& view, const api::Pod& pod, const s
 // handleSchedulingFailure with the nomination that DefaultPreemption overrides; seen in 1.36.2): otherwise whoever
 // counts capacity by nominations would count this pod. Nominations by the controller claimtemplate are its own to
 // remove.
-void drop_nomination(const PodContext& context, Outcome& out) {
+void drop_nomination(const PodContext& context, ReconcileResult& out) {
   if (context.role != Role::kToBind || !is_nominated_by_others(context.pod)) return;
   out.add(write_nomination_removed(context.pod, "clear-nomination"));
   if (out.park) out.park_unless_written = std::exchange(out.park, std::nullopt);

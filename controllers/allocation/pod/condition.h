@@ -19,7 +19,8 @@ inline constexpr std::string_view kAllocatedCondition = "dra-controller-manager/
 inline constexpr std::string_view kPodScheduledCondition = "PodScheduled";
 
 // A waiting condition is written at most this often, and not before the pod has waited as long: most pods get none. Of
-// a pod that we bind and that fits nowhere the first one is written at once, at its turn (Outcome::at_its_turn).
+// a pod that we bind and that fits nowhere the first one is written at once, at its turn
+// (ReconcileResult::at_its_turn).
 inline constexpr Duration kConditionPause = std::chrono::seconds(30);
 
 // Empty: pods of this role get no condition.
@@ -32,11 +33,11 @@ enum class Fit : uint8_t { kNowhere, kUndecided };
 // Says in the condition why the pod waits, or requeues it for when that may be said. `kind`: sentences of one kind are
 // the same news, but for their numbers. Call it after the pod is parked: a write of the condition replaces parking.
 void show_waiting(const PodContext& context, const std::string& sentence, const std::string& kind, Fit fit,
-                  reconcile::Outcome& out);
+                  reconcile::ReconcileResult& out);
 // The gate is lifted: writes True, and only over False, since most pods never had the condition.
-void show_allocated(const PodContext& context, const std::string& message, reconcile::Outcome& out);
+void show_allocated(const PodContext& context, const std::string& message, reconcile::ReconcileResult& out);
 // Bind mode: removes a nomination by others to a node that does not fit the pod.
-void drop_nomination(const PodContext& context, reconcile::Outcome& out);
+void drop_nomination(const PodContext& context, reconcile::ReconcileResult& out);
 // Requests of the pod fail, as the sentence says: the condition that says so. Nothing: pods like it get none.
 std::optional<reconcile::Write> write_outage(const reconcile::View& view, const api::Pod& pod,
                                              const std::string& sentence, const Options& options);

@@ -49,7 +49,7 @@ Conflicts lasting_of(const PodContext& context, Conflicts conflicts) {
 
 // Withdrawing helps only if an allocation of ours is part of the overlap itself: withdrawing the sibling of one that
 // stays would only repeat the conflict.
-void give_way(const PodContext& context, const Conflicts& conflicts, Outcome& out) {
+void give_way(const PodContext& context, const Conflicts& conflicts, ReconcileResult& out) {
   const std::vector<protocol::ClaimState>& claims = context.state.claims;
   const bool helps = std::any_of(claims.begin(), claims.end(), [&](const protocol::ClaimState& claim) {
     return may_withdraw_claim(context, claim) &&

@@ -17,6 +17,6 @@ bool is_lasting(const PodContext& context, const inventory::AuditFinding& confli
 // The conflicts that last.
 Conflicts lasting_of(const PodContext& context, Conflicts conflicts);
 // Gives way to the other holders in the overlap, or reports the conflict. There is one.
-void give_way(const PodContext& context, const Conflicts& conflicts, reconcile::Outcome& out);
+void give_way(const PodContext& context, const Conflicts& conflicts, reconcile::ReconcileResult& out);
 
 }  // namespace dra::allocation

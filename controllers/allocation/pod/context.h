@@ -1,9 +1,9 @@
 // PodContext: all that the steps of one reconcile of one pod read. Nothing in it changes while they run: a step returns
-// what it wants as effects, added to the Outcome that is handed along (steps.h has the steps, in order).
+// what it wants as effects, added to the ReconcileResult that is handed along (steps.h has the steps, in order).
 //
 //   const PodFacts facts = derive_facts(view, pod, tools.options);
 //   const PodContext context = context_of(view, pod, facts, tools);
-//   Outcome out;
+//   ReconcileResult out;
 //   run_steps(context, pod_steps(), out);
 //
 // The functions of this folder take the context first and the outcome last. `out` is only added to; a function without

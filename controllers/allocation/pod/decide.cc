@@ -27,7 +27,7 @@ using namespace reconcile;
 namespace {
 
 // An event on the class whose annotation names an unknown strategy, whichever pod asks for the class.
-void warn_of_strategy(const PodContext& context, const std::string& device_class, Outcome& out) {
+void warn_of_strategy(const PodContext& context, const std::string& device_class, ReconcileResult& out) {
   const api::DeviceClass* known = context.view.device_class(device_class);
   if (known == nullptr) return;
   const auto text = known->metadata.annotations.find(std::string(allocator::kStrategyAnnotation));
@@ -41,7 +41,7 @@ void warn_of_strategy(const PodContext& context, const std::string& device_class
 }
 
 // What follows from a search that ended; `unless` if nothing was found.
-void act_on_search(const PodContext& context, const NotFound& unless, Outcome& out) {
+void act_on_search(const PodContext& context, const NotFound& unless, ReconcileResult& out) {
   const allocator::FoundNodes& found = unless.found;
   if (!found.class_of_unknown_strategy.empty()) warn_of_strategy(context, found.class_of_unknown_strategy, out);
   switch (found.outcome) {
@@ -64,7 +64,7 @@ void act_on_search(const PodContext& context, const NotFound& unless, Outcome& o
 
 }  // namespace
 
-void decide_claims(const PodContext& context, Outcome& out) {
+void decide_claims(const PodContext& context, ReconcileResult& out) {
   const Tools& tools = context.tools;
   const api::Pod& pod = context.pod;
   // Takes no more devices beside a sibling that cannot be used.
@@ -100,7 +100,7 @@ void decide_claims(const PodContext& context, Outcome& out) {
   act_on_search(context, {request, order, found, candidates.obstacles, kept_devices_clause(kept), ""}, out);
 }
 
-std::vector<allocator::Preference> preferences_of_claims(const PodContext& context, Outcome& out) {
+std::vector<allocator::Preference> preferences_of_claims(const PodContext& context, ReconcileResult& out) {
   const std::vector<protocol::ClaimState>& states = context.state.claims;
   const auto bears_some = [](const protocol::ClaimState& claim) {
     return claim.claim->metadata.annotations.contains(std::string(allocator::kPreferAnnotation));

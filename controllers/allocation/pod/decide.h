@@ -10,9 +10,9 @@ namespace dra::allocation {
 
 // Of a pod with unallocated claims: writes an allocation for all of them together; or withdraws or leaves what is in
 // the way; or parks the pod.
-void decide_claims(const PodContext& context, reconcile::Outcome& out);
+void decide_claims(const PodContext& context, reconcile::ReconcileResult& out);
 
 // The claims' preferences, for allocator::Request. An event for each claim whose preferences are ignored.
-std::vector<allocator::Preference> preferences_of_claims(const PodContext& context, reconcile::Outcome& out);
+std::vector<allocator::Preference> preferences_of_claims(const PodContext& context, reconcile::ReconcileResult& out);
 
 }  // namespace dra::allocation

@@ -49,7 +49,7 @@ bool is_advertising(const PodContext& context, std::string_view node) {
 
 }  // namespace
 
-bool serve_by_plugins(const PodContext& context, Outcome& out) {
+bool serve_by_plugins(const PodContext& context, ReconcileResult& out) {
   // A bound pod cannot be helped, and before an uninstall kube-scheduler gets its pods back.
   if (context.extended.empty() || context.role == Role::kBoundBare || context.role == Role::kExplain ||
       is_releasing(context))

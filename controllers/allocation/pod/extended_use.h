@@ -13,7 +13,7 @@ namespace dra::allocation {
 
 // For pods that no claim may serve. False, with an event, when no node's device plugin advertises the pod's extended
 // resources: kube-scheduler would allocate the devices itself, unproven.
-bool serve_by_plugins(const PodContext& context, reconcile::Outcome& out);
+bool serve_by_plugins(const PodContext& context, reconcile::ReconcileResult& out);
 // Keeps only those nodes of the choice whose device plugins advertise the pod's extended resources.
 void keep_advertising(const PodContext& context, nodes::NodeChoice& choice);
 // Restricts the term to nodes whose device plugins advertise them; with claims, to such nodes of the choice.

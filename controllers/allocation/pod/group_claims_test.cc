@@ -28,7 +28,7 @@ class GroupClaims : public AllocationTest {
     pod.resource_claims = {{"r0", std::nullopt, "t"}};
     return pod;
   }
-  void expect_told(const std::string& pod) {
+  void expect_event(const std::string& pod) {
     pass(pod);
     const std::string note = event().note;
     EXPECT_NE(note.find("claim entry \"r0\" is a claim of PodGroup default/g as a whole"), std::string::npos) << note;
@@ -46,20 +46,20 @@ class GroupClaims : public AllocationTest {
 
 TEST_F(GroupClaims, APodOfOursWaitsWithATrueSentenceBeforeAndAfterTheClaimIsMade) {
   view.put(member("a"));
-  expect_told("a");
+  expect_event("a");
   put(claim);
   api::Pod published = member("a");
   published.resource_claim_statuses = {{"r0", "g-r0-x"}};
   view.put(published);
   view.emitted.clear();
-  expect_told("a");
+  expect_event("a");
   options.mode = Mode::kBind;
   api::Pod to_bind = published;
   to_bind.scheduling_gates.clear();
   to_bind.scheduler_name = "ours";
   view.put(to_bind);
   view.emitted.clear();
-  expect_told("a");
+  expect_event("a");
 }
 
 TEST_F(GroupClaims, TheClaimThatThePodGroupNamesIsTheGroupsToo) {
@@ -69,7 +69,7 @@ TEST_F(GroupClaims, TheClaimThatThePodGroupNamesIsTheGroupsToo) {
   api::Pod pod = member("a");
   pod.resource_claims = group.resource_claims;
   view.put(pod);
-  expect_told("a");
+  expect_event("a");
   // Another entry that names the same claim is the pod's own.
   pod.resource_claims[0].name = "mine";
   view.put(pod);

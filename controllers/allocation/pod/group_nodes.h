@@ -18,7 +18,7 @@ namespace dra::allocation {
 struct SearchedPod {
   const PodContext* context;
   Obstacles* obstacles;  // set by each choice of its nodes: those of the last one remain
-  reconcile::Outcome* out;
+  reconcile::ReconcileResult* out;
 };
 
 class GroupNodes : public gang::Nodes {

@@ -12,7 +12,7 @@ using namespace protocol;
 using namespace reconcile;
 
 std::map<std::string, std::vector<std::string>> leave_kept_nodes(const PodContext& context, nodes::NodeChoice& choice,
-                                                                 Outcome& out) {
+                                                                 ReconcileResult& out) {
   std::map<std::string, std::vector<std::string>> kept;
   KeptNodes& nodes = context.tools.kept;
   if (nodes.empty() || choice.nodes.empty()) return kept;

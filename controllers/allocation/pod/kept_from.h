@@ -17,7 +17,7 @@ namespace dra::allocation {
 // Removes from the choice the nodes that are kept from the pod, and returns them by the group that they are kept for
 // (Obstacles::kept_nodes). Requeues the pod when there are some.
 std::map<std::string, std::vector<std::string>> leave_kept_nodes(const PodContext& context, nodes::NodeChoice& choice,
-                                                                 reconcile::Outcome& out);
+                                                                 reconcile::ReconcileResult& out);
 // " for group a/b (12 nodes), for group c/d (3 nodes), which ...". Empty: none is kept.
 std::string kept_nodes_clause(const Obstacles& obstacles);
 // As groups of refused nodes, each with the group of pods that it is kept for.

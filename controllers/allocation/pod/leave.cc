@@ -26,7 +26,7 @@ bool may_leave(const PodContext& context) {
 }
 
 // The same as leave_claim() for a pod that others may bind at any moment: list, reservation, live GET, allocation.
-void leave_without_gate(const PodContext& context, const protocol::ClaimState& claim, Outcome& out) {
+void leave_without_gate(const PodContext& context, const protocol::ClaimState& claim, ReconcileResult& out) {
   const api::ResourceClaim& object = *claim.claim;
   if (claim.listed || !claim.left) return void(out.add(write_unlisted(context.pod, object, true)));
   if (claim.reserved) return void(out.add(write_left_unbound(context.pod, object)));
@@ -36,7 +36,7 @@ void leave_without_gate(const PodContext& context, const protocol::ClaimState& c
 }
 
 // One write: takes the pod off the claim's list of users, else out of its reservations; the last user does both.
-void leave_claim(const PodContext& context, const protocol::ClaimState& claim, Outcome& out) {
+void leave_claim(const PodContext& context, const protocol::ClaimState& claim, ReconcileResult& out) {
   if (context.role == Role::kToBind) return leave_without_gate(context, claim, out);
   const std::string& uid = context.pod.metadata.uid;
   const auto& consumers = claim.claim->status.reserved_for;
@@ -49,7 +49,7 @@ void leave_claim(const PodContext& context, const protocol::ClaimState& claim, O
   out.add(write_left(context.pod, *claim.claim, others == Fate::kAlive));
 }
 
-void remove_void(const PodContext& context, const std::set<std::string>& claim_uids, Outcome& out) {
+void remove_void(const PodContext& context, const std::set<std::string>& claim_uids, ReconcileResult& out) {
   Write write = write_void_removed(context.pod, claim_uids);
   write.success_event =
       Event{ref_of(context.pod),
@@ -65,13 +65,13 @@ void remove_void(const PodContext& context, const std::set<std::string>& claim_u
 
 }  // namespace
 
-bool leave_announced(const PodContext& context, Outcome& out) {
+bool leave_announced(const PodContext& context, ReconcileResult& out) {
   if (!may_leave(context)) return false;
   const Leaving leaving = leaving_of(context.pod);
   if (leaving.empty()) return false;
   bool waits = false;
   std::set<std::string> void_announcements;
-  const auto look_at = [&](const protocol::ClaimState& claim) {
+  const auto follow_announcement = [&](const protocol::ClaimState& claim) {
     const auto announced = leaving.find(claim.claim->metadata.uid);
     if (announced == leaving.end()) return;
     const uint64_t version = version_of(*claim.claim).value_or(0);
@@ -86,14 +86,14 @@ bool leave_announced(const PodContext& context, Outcome& out) {
     if (context.view.live_presence(ref) == Presence::kUnknown) out.add(LiveGet{ref});
     if (context.view.live_presence(ref) == Presence::kPresent) void_announcements.insert(claim.claim->metadata.uid);
   };
-  for (const protocol::ClaimState& claim : context.state.claims) look_at(claim);
-  for (const protocol::ClaimState& claim : context.state.abandoned) look_at(claim);
+  for (const protocol::ClaimState& claim : context.state.claims) follow_announcement(claim);
+  for (const protocol::ClaimState& claim : context.state.abandoned) follow_announcement(claim);
   if (!void_announcements.empty()) remove_void(context, void_announcements, out);
   if (out.has_writes()) out.min_interval = retreat_delay(context.pod, context.state);
   return waits;
 }
 
-bool leave_unlisted(const PodContext& context, const std::vector<protocol::ClaimState>& claims, Outcome& out) {
+bool leave_unlisted(const PodContext& context, const std::vector<protocol::ClaimState>& claims, ReconcileResult& out) {
   if (!may_leave(context)) return false;
   const size_t before = out.effects.size();
   for (const protocol::ClaimState& claim : claims) {
@@ -104,7 +104,8 @@ bool leave_unlisted(const PodContext& context, const std::vector<protocol::Claim
   return out.effects.size() > before;
 }
 
-bool announce_leaving(const PodContext& context, const std::vector<protocol::ClaimState>& claims, Outcome& out) {
+bool announce_leaving(const PodContext& context, const std::vector<protocol::ClaimState>& claims,
+                      ReconcileResult& out) {
   if (!may_leave(context)) return false;
   Leaving added;
   for (const protocol::ClaimState& claim : claims)
@@ -125,7 +126,7 @@ bool announce_leaving(const PodContext& context, const std::vector<protocol::Cla
   return true;
 }
 
-bool drop_abandoned(const PodContext& context, Outcome& out) {
+bool drop_abandoned(const PodContext& context, ReconcileResult& out) {
   if (!may_leave(context)) return false;
   const std::vector<protocol::ClaimState>& abandoned = context.state.abandoned;
   for (const protocol::ClaimState& claim : abandoned) {

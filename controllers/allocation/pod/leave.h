@@ -10,15 +10,15 @@
 namespace dra::allocation {
 
 // Takes the pod out of claims that it announced to leave. True while it has not left one of them.
-bool leave_announced(const PodContext& context, reconcile::Outcome& out);
+bool leave_announced(const PodContext& context, reconcile::ReconcileResult& out);
 // Withdraws or leaves claims that are reserved for the pod and no longer of use to it; false when there is none.
-bool drop_abandoned(const PodContext& context, reconcile::Outcome& out);
+bool drop_abandoned(const PodContext& context, reconcile::ReconcileResult& out);
 // Removes reservations that the pod cannot be using because no list of users has the pod, and frees claims that it was
 // the last to leave; false when there is none.
 bool leave_unlisted(const PodContext& context, const std::vector<protocol::ClaimState>& claims,
-                    reconcile::Outcome& out);
+                    reconcile::ReconcileResult& out);
 // Announces that the pod leaves those of `claims` that list it as a user; false when there is none.
 bool announce_leaving(const PodContext& context, const std::vector<protocol::ClaimState>& claims,
-                      reconcile::Outcome& out);
+                      reconcile::ReconcileResult& out);
 
 }  // namespace dra::allocation

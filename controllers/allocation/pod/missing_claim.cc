@@ -9,7 +9,7 @@ namespace dra::allocation {
 using namespace protocol;
 using namespace reconcile;
 
-void watch_missing_claim(const PodContext& context, Outcome& out) {
+void watch_missing_claim(const PodContext& context, ReconcileResult& out) {
   const PodState& state = context.state;
   const std::string& uid = context.pod.metadata.uid;
   const std::optional<View::Noted> seen = context.view.note(uid, kMissingNote);

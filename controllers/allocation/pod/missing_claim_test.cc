@@ -40,7 +40,7 @@ class MissingClaimTest : public AllocationTest {
     while (view.time - began < 2min) {
       const std::string did = step(pod);
       if (did.find("event") != std::string::npos) return std::chrono::duration_cast<Duration>(view.time - began);
-      EXPECT_FALSE(last.has_writes()) << "nothing is allocated or let go meanwhile";
+      EXPECT_FALSE(last.has_writes()) << "nothing is allocated or ungated meanwhile";
       if (!last.requeue_after) break;
       view.time += *last.requeue_after;
     }

@@ -37,7 +37,7 @@ gang::GangRequest group_of_one(const PodContext& context, const Neighbours& near
 }
 
 void write_found(const PodContext& context, const Neighbours& near, const allocator::Request& request,
-                 gang::Decision& decision, Outcome& out) {
+                 gang::Decision& decision, ReconcileResult& out) {
   allocator::Decision found;
   found.node = decision.members.at(0).node;
   if (!decision.domain.empty()) found.reason = "is in the smallest domain with room, " + decision.domain;
@@ -52,7 +52,7 @@ void write_found(const PodContext& context, const Neighbours& near, const alloca
 }  // namespace
 
 bool allocate_near(const PodContext& context, const Neighbours& near, const allocator::Request& request,
-                   Obstacles& obstacles, Outcome& out) {
+                   Obstacles& obstacles, ReconcileResult& out) {
   const Tools& tools = context.tools;
   const gang::GangRequest asked = group_of_one(context, near, request.cpu_milli);
   const std::vector<SearchedPod> self{{&context, &obstacles, &out}};

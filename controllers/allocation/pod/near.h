@@ -13,6 +13,6 @@ namespace dra::allocation {
 // True: the pod got its devices, or waits for a reason that only the domain has. False: decide without the domain; then
 // `obstacles` are those of the last choice of nodes.
 bool allocate_near(const PodContext& context, const Neighbours& near, const allocator::Request& request,
-                   Obstacles& obstacles, reconcile::Outcome& out);
+                   Obstacles& obstacles, reconcile::ReconcileResult& out);
 
 }  // namespace dra::allocation

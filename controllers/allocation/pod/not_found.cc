@@ -106,7 +106,7 @@ verdict::Verdict verdict_of(const PodContext& context, const Obstacles& obstacle
                           question, findings, passed, found);
 }
 
-void report_no_node(const PodContext& context, const Candidates& candidates, Outcome& out) {
+void report_no_node(const PodContext& context, const Candidates& candidates, ReconcileResult& out) {
   const nodes::NodeChoice& choice = candidates.choice;
   park_pod(context, {std::string(kNodesCause)}, candidates.obstacles, out);
   if (choice.ask_again) out.requeue_in(*choice.ask_again);
@@ -125,7 +125,7 @@ void report_no_node(const PodContext& context, const Candidates& candidates, Out
   count_failure(context, "NoNode", out);
 }
 
-void report_no_devices(const PodContext& context, const NotFound& what, Outcome& out) {
+void report_no_devices(const PodContext& context, const NotFound& what, ReconcileResult& out) {
   const verdict::Verdict verdict = verdict_of(context, what.obstacles, what.order, &what.found, &what.request);
   std::set<Cause> causes = causes_of(context, what.request);
   for (const std::string& driver : verdict.drivers) causes.insert(driver_cause(driver));
@@ -150,7 +150,7 @@ void report_no_devices(const PodContext& context, const NotFound& what, Outcome&
   count_failure(context, metric_cause(verdict), out);
 }
 
-void report_unusable(const PodContext& context, const NotFound& what, Outcome& out) {
+void report_unusable(const PodContext& context, const NotFound& what, ReconcileResult& out) {
   const auto& [request, order, found, obstacles, kept_devices, subject] = what;
   const std::string message = found.error ? found.error->message() : "the claims cannot be allocated";
   park_pod(context, causes_of(context, request), obstacles, out);
@@ -165,7 +165,7 @@ void report_unusable(const PodContext& context, const NotFound& what, Outcome& o
   count_failure(context, std::string(allocator::cause_name(cause)), out);
 }
 
-void report_undecided(const PodContext& context, const allocator::FoundNodes& found, Outcome& out) {
+void report_undecided(const PodContext& context, const allocator::FoundNodes& found, ReconcileResult& out) {
   out.retry = "the search for devices took more than its budget of steps";
   count_failure(context, "BudgetSpent", out);
   say_waiting(
@@ -178,7 +178,7 @@ void report_undecided(const PodContext& context, const allocator::FoundNodes& fo
       Fit::kUndecided, out);
 }
 
-void go_on_later(const PodContext& context, const allocator::FoundNodes& found, Outcome& out) {
+void go_on_later(const PodContext& context, const allocator::FoundNodes& found, ReconcileResult& out) {
   out.requeue_in(found.ask_again);
   out.goes_on = true;
   if (found.slices < kSlicesWorthAnEvent) return;

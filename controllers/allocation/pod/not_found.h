@@ -28,15 +28,15 @@ struct NotFound {
 };
 
 // No node takes the pod, whatever the devices.
-void report_no_node(const PodContext& context, const Candidates& candidates, reconcile::Outcome& out);
+void report_no_node(const PodContext& context, const Candidates& candidates, reconcile::ReconcileResult& out);
 // The nodes take it and lack devices.
-void report_no_devices(const PodContext& context, const NotFound& what, reconcile::Outcome& out);
+void report_no_devices(const PodContext& context, const NotFound& what, reconcile::ReconcileResult& out);
 // The claims, or the classes that they name, are at fault: no search can help.
-void report_unusable(const PodContext& context, const NotFound& what, reconcile::Outcome& out);
+void report_unusable(const PodContext& context, const NotFound& what, reconcile::ReconcileResult& out);
 // The budget of steps was spent: it is tried again with a larger one.
-void report_undecided(const PodContext& context, const allocator::FoundNodes& found, reconcile::Outcome& out);
+void report_undecided(const PodContext& context, const allocator::FoundNodes& found, reconcile::ReconcileResult& out);
 // The time slice ended: the key continues after other keys had their turn.
-void go_on_later(const PodContext& context, const allocator::FoundNodes& found, reconcile::Outcome& out);
+void go_on_later(const PodContext& context, const allocator::FoundNodes& found, reconcile::ReconcileResult& out);
 
 // "; the driver could not prepare a/p/gpu-0 for this pod, so it avoids that device until 2026-05-01T10:30:00Z".
 std::string avoided_clause(const PodContext& context);

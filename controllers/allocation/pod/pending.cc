@@ -23,7 +23,7 @@ std::string class_label(const View& view, const std::vector<protocol::ClaimState
 
 }  // namespace
 
-void count_pending(const PodContext& context, const std::string& cause, Outcome& out) {
+void count_pending(const PodContext& context, const std::string& cause, ReconcileResult& out) {
   Metric waits{Metric::Type::kCounter, "dra_pending_pods", {}, 1};
   waits.labels = {{"pod", context.pod.metadata.key()},
                   {"uid", context.pod.metadata.uid},

@@ -162,9 +162,9 @@ bool is_unschedulable(const api::Pod& pod) {
          !pod.metadata.deleting() && unschedulable(pod);
 }
 
-Outcome look_at_pinned(const View& view, const api::Pod& pod, const Options& options, nodes::NodeChooser& nodes,
-                       Recreations& recreations) {
-  Outcome outcome;
+ReconcileResult reconcile_pinned(const View& view, const api::Pod& pod, const Options& options,
+                                 nodes::NodeChooser& nodes, Recreations& recreations) {
+  ReconcileResult outcome;
   const std::optional<Pin> pin = pin_of(view, pod, nodes);
   if (!pin) return outcome;
   const api::Condition& condition = *unschedulable(pod);

@@ -24,7 +24,7 @@ bool is_unschedulable(const api::Pod& pod);
 
 // One reconcile of such a pod; does nothing when we allocated and proved no claim of it. An eviction is noted in
 // `recreations` when it is decided, so that the next pod of the owner sees it.
-reconcile::Outcome look_at_pinned(const reconcile::View& view, const api::Pod& pod, const Options& options,
-                                  nodes::NodeChooser& nodes, Recreations& recreations);
+reconcile::ReconcileResult reconcile_pinned(const reconcile::View& view, const api::Pod& pod, const Options& options,
+                                            nodes::NodeChooser& nodes, Recreations& recreations);
 
 }  // namespace dra::allocation

@@ -15,18 +15,18 @@ namespace dra::allocation {
 using namespace protocol;
 using namespace reconcile;
 
-bool waits_for_watch(const nodes::NodeChoice& choice, Outcome& out) {
+bool waits_for_watch(const nodes::NodeChoice& choice, ReconcileResult& out) {
   if (choice.watch_lags) out.requeue_in(std::chrono::seconds(1));
   return choice.watch_lags;
 }
 
-bool is_being_bound(const PodContext& context, Outcome& out) {
+bool is_being_bound(const PodContext& context, ReconcileResult& out) {
   if (context.role != Role::kToBind || !context.view.is_being_bound(context.pod.metadata.uid)) return false;
   out.requeue_in(std::chrono::seconds(2));
   return true;
 }
 
-bool prepare_binding(const PodContext& context, const Candidates& candidates, Outcome& out) {
+bool prepare_binding(const PodContext& context, const Candidates& candidates, ReconcileResult& out) {
   if (context.role != Role::kToBind) return true;
   const std::string node(candidates.choice.nodes.front());
   StepAnswer answer =

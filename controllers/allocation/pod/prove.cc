@@ -23,7 +23,7 @@ using namespace reconcile;
 namespace {
 
 // In bind mode the event goes with the last proof; in gate mode with the lifting of the gate.
-void say_allocated(const PodContext& context, Outcome& out) {
+void say_allocated(const PodContext& context, ReconcileResult& out) {
   for (auto effect = out.effects.rbegin(); effect != out.effects.rend(); ++effect)
     if (Write* write = std::get_if<Write>(&*effect)) {
       write->success_event = allocated_event(context);
@@ -33,7 +33,7 @@ void say_allocated(const PodContext& context, Outcome& out) {
 
 }  // namespace
 
-void prove_claims(const PodContext& context, Outcome& out) {
+void prove_claims(const PodContext& context, ReconcileResult& out) {
   // The reconciles of the pod for which a claim is reserved prove the claim.
   for (const protocol::ClaimState& claim : context.state.claims)
     if (claim.needs_proof() && !claim.in_stream) return;  // the stream requeues the key
@@ -51,7 +51,7 @@ void prove_claims(const PodContext& context, Outcome& out) {
   add_marks(context, out);
 }
 
-void add_marks(const PodContext& context, Outcome& out) {
+void add_marks(const PodContext& context, ReconcileResult& out) {
   const api::ObjectMeta& pod = context.pod.metadata;
   for (const protocol::ClaimState& claim : context.state.claims) {
     if (!claim.needs_proof()) continue;

@@ -7,8 +7,8 @@ namespace dra::allocation {
 
 // Of a pod whose claims are all allocated, or of which some are to be proven before an uninstall. Judges the node once
 // more, runs the bind steps, and writes the marks; else waits, or frees everything.
-void prove_claims(const PodContext& context, reconcile::Outcome& out);
+void prove_claims(const PodContext& context, reconcile::ReconcileResult& out);
 // P3: one write for each claim that needs a mark.
-void add_marks(const PodContext& context, reconcile::Outcome& out);
+void add_marks(const PodContext& context, reconcile::ReconcileResult& out);
 
 }  // namespace dra::allocation

@@ -48,7 +48,7 @@ class RecreationsTest : public AllocationTest {
     for (const std::string& name : std::set<std::string>(pinned)) {
       const api::Pod* pod = view.pod("default/" + name);
       const std::string owner = pod->metadata.owner_references[0].name;
-      const Outcome outcome = look_at_pinned(view, *pod, options, nodes, recreations);
+      const ReconcileResult outcome = reconcile_pinned(view, *pod, options, nodes, recreations);
       const bool evicts = outcome.has_writes();
       for (const Effect& effect : outcome.effects)
         if (const Event* said = std::get_if<Event>(&effect)) words[name] = said->note;

@@ -51,8 +51,8 @@ bool is_refused_binding(const api::Pod& pod, const Options& options) {
   return options.mode == Mode::kBind && pod.refusal && !pod.node_name.empty() && is_ours_to_bind(pod, options);
 }
 
-Outcome look_at_refused(const View& view, const api::Pod& pod) {
-  Outcome outcome;
+ReconcileResult reconcile_refused(const View& view, const api::Pod& pod) {
+  ReconcileResult outcome;
   if (view.last_event(pod.metadata.uid, "BindingRefused")) return outcome;
   std::string note = "bound to node " + pod.node_name + ", whose kubelet refused the pod: " + pod.refusal->reason +
                      ": " + std::string(utf8_prefix(pod.refusal->message, kMostOfAMessage));

@@ -24,6 +24,6 @@ std::string refusal_label(std::string_view reason);
 // The pod was bound to its node under one of our scheduler names, and the kubelet refused it.
 bool is_refused_binding(const api::Pod& pod, const Options& options);
 // One reconcile of such a pod: does nothing when its event was recorded before.
-reconcile::Outcome look_at_refused(const reconcile::View& view, const api::Pod& pod);
+reconcile::ReconcileResult reconcile_refused(const reconcile::View& view, const api::Pod& pod);
 
 }  // namespace dra::allocation

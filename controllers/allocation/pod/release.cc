@@ -30,7 +30,7 @@ constexpr std::chrono::milliseconds kOverlapPause{250};
 
 // Adds this pod as a consumer of shared claims and of claims allocated by others. True when something was written,
 // cannot be written, or is not in the stream yet.
-bool reserve_claims(const PodContext& context, const nodes::NodeChoice& choice, Outcome& out) {
+bool reserve_claims(const PodContext& context, const nodes::NodeChoice& choice, ReconcileResult& out) {
   bool busy = false;
   for (const protocol::ClaimState& claim : context.state.claims) {
     if (claim.reserved) {
@@ -62,7 +62,7 @@ bool reserve_claims(const PodContext& context, const nodes::NodeChoice& choice, 
 
 // Lists the pod as a user of its claims before its gate is lifted or it is bound. True when something was or cannot be
 // written.
-bool enlist_pod(const PodContext& context, Outcome& out) {
+bool enlist_pod(const PodContext& context, ReconcileResult& out) {
   bool busy = false;
   for (const protocol::ClaimState& claim : context.state.claims) {
     if (claim.listed || !claim.reserved) continue;
@@ -79,7 +79,7 @@ bool enlist_pod(const PodContext& context, Outcome& out) {
   return busy;
 }
 
-void bind_pod(const PodContext& context, const std::string& node, Outcome& out) {
+void bind_pod(const PodContext& context, const std::string& node, ReconcileResult& out) {
   Write write = write_binding(context.pod, node);
   write.success_event = Event{ref_of(context.pod),
                               false,
@@ -95,7 +95,7 @@ void bind_pod(const PodContext& context, const std::string& node, Outcome& out) 
 }
 
 // The pod is pinned to nodes by the term, unless that is empty.
-void lift_gate(const PodContext& context, const api::NodeSelectorTerm& term, Outcome& out) {
+void lift_gate(const PodContext& context, const api::NodeSelectorTerm& term, ReconcileResult& out) {
   Write write = write_ungated(context.pod, kAllocationGate, term, is_bound_by_us(context));
   if (context.state.claims.empty()) return void(out.add(std::move(write)));
   std::string where = devices_words(context.state);
@@ -109,7 +109,7 @@ void lift_gate(const PodContext& context, const api::NodeSelectorTerm& term, Out
 
 // kube-scheduler waits for the conditions when it binds. If one fails, it takes the devices away and allocates again on
 // the node to which the pod is pinned: a foreign allocation that nobody proves.
-void warn_of_binding_conditions(const PodContext& context, Outcome& out) {
+void warn_of_binding_conditions(const PodContext& context, ReconcileResult& out) {
   for (const protocol::ClaimState& claim : context.state.claims)
     for (const api::DeviceRequestAllocationResult& result : claim.claim->status.allocation->results) {
       if (result.binding_conditions.empty()) continue;
@@ -124,12 +124,12 @@ void warn_of_binding_conditions(const PodContext& context, Outcome& out) {
 
 }  // namespace
 
-void use_claims(const PodContext& context, Outcome& out) {
+void use_claims(const PodContext& context, ReconcileResult& out) {
   if (const std::optional<nodes::NodeChoice> choice = ready_to_go(context, false, out))
     ungate_or_bind(context, *choice, out);
 }
 
-std::optional<nodes::NodeChoice> ready_to_go(const PodContext& context, bool without_conflict, Outcome& out) {
+std::optional<nodes::NodeChoice> ready_to_go(const PodContext& context, bool without_conflict, ReconcileResult& out) {
   const Role role = context.role;
   const bool releasing = is_releasing(context);
   // Observe mode writes nothing; for pods bound by others the lifecycle controller reserves.
@@ -167,7 +167,7 @@ std::optional<nodes::NodeChoice> ready_to_go(const PodContext& context, bool wit
   return std::move(candidates.choice);
 }
 
-void ungate_or_bind(const PodContext& context, const nodes::NodeChoice& choice, Outcome& out) {
+void ungate_or_bind(const PodContext& context, const nodes::NodeChoice& choice, ReconcileResult& out) {
   if (context.role == Role::kToBind) return bind_pod(context, std::string(choice.nodes.front()), out);
   // A pin would only keep it from every other node if this one is lost before it is bound (P8).
   if (is_bound_by_us(context) && !is_releasing(context)) return lift_gate(context, {}, out);
@@ -185,7 +185,7 @@ void ungate_or_bind(const PodContext& context, const nodes::NodeChoice& choice, 
   lift_gate(context, term, out);
 }
 
-void release_pod(const PodContext& context, Outcome& out) {
+void release_pod(const PodContext& context, ReconcileResult& out) {
   if (withdraw_claims(context, out)) return;
   const std::vector<protocol::ClaimState>& claims = context.state.claims;
   if (std::any_of(claims.begin(), claims.end(), [](const protocol::ClaimState& claim) { return claim.needs_proof(); }))

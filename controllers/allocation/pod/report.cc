@@ -16,11 +16,11 @@ namespace dra::allocation {
 using namespace protocol;
 using namespace reconcile;
 
-void complain(const PodContext& context, const Complaint& complaint, Outcome& out) {
+void complain(const PodContext& context, const Complaint& complaint, ReconcileResult& out) {
   complain_of(context, ref_of(context.pod), complaint, out);
 }
 
-void complain_of(const PodContext& context, const Ref& object, const Complaint& complaint, Outcome& out) {
+void complain_of(const PodContext& context, const Ref& object, const Complaint& complaint, ReconcileResult& out) {
   constexpr Duration kAgain = std::chrono::minutes(30);  // API servers delete events after an hour
   const auto& [reason, note, signature] = complaint;
   const std::optional<View::Noted> said = context.view.note(object.uid, "said/" + reason);
@@ -29,7 +29,7 @@ void complain_of(const PodContext& context, const Ref& object, const Complaint& 
 }
 
 void complain_of_claim(const PodContext& context, const api::ResourceClaim& claim, const std::string& note,
-                       const std::string& signature, Outcome& out) {
+                       const std::string& signature, ReconcileResult& out) {
   if (claim.metadata.resource_version.empty()) return;  // supposed: the claim does not exist yet
   for (const api::Pod* pod : context.view.pods_of_claim(claim.metadata.key())) {
     if (role_of(*pod, context.tools.options) == Role::kNone) continue;
@@ -39,13 +39,13 @@ void complain_of_claim(const PodContext& context, const api::ResourceClaim& clai
   complain_of(context, ref_of(claim), {"FailedAllocation", note, signature}, out);
 }
 
-void say_waiting(const PodContext& context, const Complaint& why, Fit fit, Outcome& out) {
+void say_waiting(const PodContext& context, const Complaint& why, Fit fit, ReconcileResult& out) {
   out.decided = Decided{false, "", "", why.note};
   complain(context, why, out);
   show_waiting(context, why.note, why.signature, fit, out);
 }
 
-void count_failure(const PodContext& context, const std::string& cause, Outcome& out) {
+void count_failure(const PodContext& context, const std::string& cause, ReconcileResult& out) {
   out.add(Metric{Metric::Type::kCounter, "dra_allocation_failures_total", {{"cause", cause}}, 1});
   count_pending(context, cause, out);
 }
@@ -66,7 +66,8 @@ std::set<Cause> causes_of(const PodContext& context, const allocator::Request& r
   return causes;
 }
 
-void park_pod(const PodContext& context, const std::set<Cause>& causes, const Obstacles& obstacles, Outcome& out) {
+void park_pod(const PodContext& context, const std::set<Cause>& causes, const Obstacles& obstacles,
+              ReconcileResult& out) {
   std::vector<Cause> all(causes.begin(), causes.end());
   if (obstacles.on_capacity) all.emplace_back(kCapacityCause);
   if (obstacles.on_pods) all.emplace_back(kPodsCause);

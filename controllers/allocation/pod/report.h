@@ -19,24 +19,24 @@ struct Complaint {
 };
 
 // An event, once and again every half hour while it is true: on the pod, or on another object.
-void complain(const PodContext& context, const Complaint& complaint, reconcile::Outcome& out);
+void complain(const PodContext& context, const Complaint& complaint, reconcile::ReconcileResult& out);
 void complain_of(const PodContext& context, const reconcile::Ref& object, const Complaint& complaint,
-                 reconcile::Outcome& out);
+                 reconcile::ReconcileResult& out);
 // An event on the claim. Only the first of the pods that share it reports: several would contradict each other.
 void complain_of_claim(const PodContext& context, const api::ResourceClaim& claim, const std::string& note,
-                       const std::string& signature, reconcile::Outcome& out);
+                       const std::string& signature, reconcile::ReconcileResult& out);
 // The pod waits: an event, the condition and a log line say why.
-void say_waiting(const PodContext& context, const Complaint& why, Fit fit, reconcile::Outcome& out);
+void say_waiting(const PodContext& context, const Complaint& why, Fit fit, reconcile::ReconcileResult& out);
 
 // dra_allocation_failures_total and dra_pending_pods; the latter alone (pending.cc).
-void count_failure(const PodContext& context, const std::string& cause, reconcile::Outcome& out);
-void count_pending(const PodContext& context, const std::string& cause, reconcile::Outcome& out);
+void count_failure(const PodContext& context, const std::string& cause, reconcile::ReconcileResult& out);
+void count_pending(const PodContext& context, const std::string& cause, reconcile::ReconcileResult& out);
 
 // What may change the answer for these claims.
 std::set<reconcile::Cause> causes_of(const PodContext& context, const allocator::Request& request);
 // Parks for other pods and their capacity as well, when the choice of nodes depended on them.
 void park_pod(const PodContext& context, const std::set<reconcile::Cause>& causes, const Obstacles& obstacles,
-              reconcile::Outcome& out);
+              reconcile::ReconcileResult& out);
 
 // The allocated claims that pin the pod to a node, as a clause after "; ".
 std::string what_pins(const PodContext& context);

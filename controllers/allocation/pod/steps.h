@@ -30,23 +30,23 @@ struct PodStep {
   // True: the pod's state is this step's business, and its effects are added. False: it is not, and no write is added.
   // Adds to an outcome, instead of returning one: what several helpers want is one ordered list, in which a group puts
   // what it takes from these steps, too.
-  bool (*take)(const PodContext& context, reconcile::Outcome& out);
+  bool (*take)(const PodContext& context, reconcile::ReconcileResult& out);
 };
 
 // In order.
 std::span<const PodStep> pod_steps();
 // The name of the step that took the pod; empty: none did.
-std::string_view run_steps(const PodContext& context, std::span<const PodStep> steps, reconcile::Outcome& out);
+std::string_view run_steps(const PodContext& context, std::span<const PodStep> steps, reconcile::ReconcileResult& out);
 
 // A whole reconcile of a pod that is placed alone: derives the facts and runs the steps.
 // `ignored_group`: not empty: why the group that the pod names is ignored, which an event says.
-reconcile::Outcome reconcile_alone(const reconcile::View& view, const api::Pod& pod, const Tools& tools,
-                                   const std::string& ignored_group = "");
+reconcile::ReconcileResult reconcile_alone(const reconcile::View& view, const api::Pod& pod, const Tools& tools,
+                                           const std::string& ignored_group = "");
 // The same from a context: notes what is missing, and runs the steps.
-void reconcile_pod(const PodContext& context, reconcile::Outcome& out);
+void reconcile_pod(const PodContext& context, reconcile::ReconcileResult& out);
 
 // The step "extended" for others (a group judges its members by it): false when the pod has to wait. `obstacles`: of
 // the nodes tried for it, if any were.
-bool serve_extended(const PodContext& context, Obstacles& obstacles, reconcile::Outcome& out);
+bool serve_extended(const PodContext& context, Obstacles& obstacles, reconcile::ReconcileResult& out);
 
 }  // namespace dra::allocation

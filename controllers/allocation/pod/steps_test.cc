@@ -19,7 +19,7 @@ using namespace reconcile;
 namespace {
 
 // "allocate c, event FailedAllocation, parked": the outcome, but for metrics and notes.
-std::string words_of(const Outcome& out) {
+std::string words_of(const ReconcileResult& out) {
   std::string text;
   const auto say = [&text](const std::string& what) { text += (text.empty() ? "" : ", ") + what; };
   for (const Effect& effect : out.effects) {
@@ -221,16 +221,16 @@ TEST_F(Steps, EachStateIsTheBusinessOfOneStep) {
     make(*this);
     if (facts.role == Role::kToBind && !facts.extended.empty()) facts.claimed.emplace();
     const PodContext context = context_of(view, pod, facts, tools);
-    Outcome out;
+    ReconcileResult out;
     EXPECT_EQ(run_steps(context, pod_steps(), out), step);
     EXPECT_EQ(words_of(out), effects);
     for (const PodStep& other : pod_steps()) {
-      Outcome one;
+      ReconcileResult one;
       if (other.take(context, one)) break;
       EXPECT_FALSE(one.has_writes()) << other.name;
     }
     // Nothing that it read has changed, so the same context gives the same answer.
-    Outcome again;
+    ReconcileResult again;
     EXPECT_EQ(run_steps(context, pod_steps(), again), step);
     EXPECT_EQ(words_of(again), effects);
   }
@@ -240,21 +240,21 @@ TEST_F(Steps, TheFirstStepThatTakesThePodIsTheLastToRun) {
   static std::vector<std::string_view> ran;
   ran.clear();
   const PodStep steps[] = {
-      {"first", [](const PodContext&, Outcome&) { return ran.push_back("first"), false; }},
+      {"first", [](const PodContext&, ReconcileResult&) { return ran.push_back("first"), false; }},
       {"second",
-       [](const PodContext& context, Outcome& out) {
+       [](const PodContext& context, ReconcileResult& out) {
          ran.push_back("second");
          out.add(LiveGet{{Kind::kPod, "", context.pod.metadata.name, ""}, ""});
          return true;
        }},
-      {"third", [](const PodContext&, Outcome&) { return ran.push_back("third"), true; }},
+      {"third", [](const PodContext&, ReconcileResult&) { return ran.push_back("third"), true; }},
   };
   const PodContext context = context_of(view, pod, facts, tools);
-  Outcome out;
+  ReconcileResult out;
   EXPECT_EQ(run_steps(context, steps, out), "second");
   EXPECT_EQ(ran, (std::vector<std::string_view>{"first", "second"}));
   EXPECT_TRUE(out.has_live_gets());
-  Outcome none;
+  ReconcileResult none;
   EXPECT_EQ(run_steps(context, std::span(steps).first(1), none), "");
   EXPECT_TRUE(none.effects.empty());
 }

@@ -12,7 +12,7 @@ using namespace reconcile;
 
 namespace {
 
-bool delete_unallocated_extended(const PodContext& context, Outcome& out) {
+bool delete_unallocated_extended(const PodContext& context, ReconcileResult& out) {
   const auto& claim = context.state.extended;
   if (!claim || claim->status.allocation || !claim->status.reserved_for.empty()) return false;
   out.add(write_delete(Kind::kClaim, claim->metadata, "delete-extended-claim"));
@@ -28,7 +28,7 @@ bool may_withdraw_claim(const PodContext& context, const protocol::ClaimState& c
   return may_withdraw(context.view, claim, context.tools.options);
 }
 
-bool withdraw_claims(const PodContext& context, Outcome& out) {
+bool withdraw_claims(const PodContext& context, ReconcileResult& out) {
   bool any = false;
   for (const protocol::ClaimState& claim : context.state.claims) {
     if (!may_withdraw_claim(context, claim)) continue;
@@ -41,7 +41,7 @@ bool withdraw_claims(const PodContext& context, Outcome& out) {
   return any;
 }
 
-bool withdraw_or_leave(const PodContext& context, Outcome& out) {
+bool withdraw_or_leave(const PodContext& context, ReconcileResult& out) {
   if (withdraw_claims(context, out)) return true;
   const bool left = leave_unlisted(context, context.state.claims, out);
   return announce_leaving(context, context.state.claims, out) || left || delete_unallocated_extended(context, out);

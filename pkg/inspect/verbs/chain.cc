@@ -25,7 +25,7 @@ std::string node_of_devices(const api::ResourceClaim& claim, const api::Pod* pod
   return pod == nullptr ? "" : pod->node_name;
 }
 
-std::string look_at_driver(const std::string& driver, const std::string& node) {
+std::string read_driver_log(const std::string& driver, const std::string& node) {
   return "look at the pod of driver " + driver + (node.empty() ? "" : " on node " + node) +
          " and its log: kubectl get pods -A -o wide" + (node.empty() ? "" : " --field-selector spec.nodeName=" + node);
 }
@@ -51,17 +51,17 @@ std::optional<BrokenLink> broken_device(const State& state, const api::ResourceC
     return broken(Break::kDriverAbsent, "device -> driver",
                   "driver " + result.driver + " publishes no slices of pool " + result.pool + " (device " + device +
                       " of " + claim_text(claim) + ")",
-                  look_at_driver(result.driver, node));
+                  read_driver_log(result.driver, node));
   if (pool->state != inventory::PoolState::kComplete)
     return broken(Break::kPoolUnusable, "device -> driver",
                   "pool " + result.pool + " of driver " + result.driver + " is " +
                       std::string(inventory::pool_state_name(pool->state)) + ": " + pool->reason,
-                  look_at_driver(result.driver, node));
+                  read_driver_log(result.driver, node));
   const auto info = state.inventory.device_on({result.driver, result.pool, result.device}, node);
   if (!info)
     return broken(Break::kDeviceGone, "allocation -> device",
                   "device " + device + " of " + claim_text(claim) + " is not published any more",
-                  look_at_driver(result.driver, node) + "; " + with_another_pod(pod, "another device"));
+                  read_driver_log(result.driver, node) + "; " + with_another_pod(pod, "another device"));
   for (const api::DeviceTaint& taint : info->taints)
     if (taint.effect == "NoExecute" && !api::tolerates(result.tolerations, taint)) {
       BrokenLink link = broken(Break::kDeviceTainted, "allocation -> device",

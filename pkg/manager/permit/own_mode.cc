@@ -59,8 +59,8 @@ std::vector<std::string> pods_without_claims(const reconcile::View& view, const 
 }
 
 void OwnMode::start() {
-  look_at_lease();
-  look_at_pods();
+  check_lease();
+  check_pods();
 }
 
 void OwnMode::stop() {
@@ -76,18 +76,18 @@ void OwnMode::judge(const std::function<void()>& news) {
   if (could != dispute_.may_make() || was_disputed != dispute_.disputed()) changed_();
 }
 
-void OwnMode::look_at_lease() {
+void OwnMode::check_lease() {
   call_ = client_.get(component_lease("kube-controller-manager"), [this](Result<std::string> lease) {
     // Without an answer the dispute is not judged again.
     const bool answered = lease || lease.error().http_status() == 404 || lease.error().http_status() == 403;
     if (answered) judge([&] { dispute_.saw(presence_of(lease, reactor_.clock().wall_now())); });
-    lease_timer_ = reactor_.after(kLeasePeriod, [this] { look_at_lease(); });
+    lease_timer_ = reactor_.after(kLeasePeriod, [this] { check_lease(); });
   });
 }
 
-void OwnMode::look_at_pods() {
+void OwnMode::check_pods() {
   if (dispute_.disputed()) judge([&] { dispute_.saw_waiting(waiting_(), reactor_.clock().mono_now()); });
-  pod_timer_ = reactor_.after(kPodPeriod, [this] { look_at_pods(); });
+  pod_timer_ = reactor_.after(kPodPeriod, [this] { check_pods(); });
 }
 
 }  // namespace dra::manager

@@ -70,8 +70,8 @@ class OwnMode {
   const ClaimMakerDispute& dispute() const { return dispute_; }
 
  private:
-  void look_at_lease();
-  void look_at_pods();
+  void check_lease();
+  void check_pods();
   void judge(const std::function<void()>& news);
 
   Reactor& reactor_;

@@ -33,7 +33,7 @@ class OutagesNotifyTest : public testing::Test {
     outages.failed(item, {what, Error(code, status, "", "no"), {reconcile::Kind::kPod, ns, name, ""}},
                    [=, this] { kept.push_back(reactor.after(1ms, [=, this] { ask(ns, name, what); })); });
   }
-  size_t told_of(const std::string& ns) const {
+  size_t notified_of(const std::string& ns) const {
     return static_cast<size_t>(std::count_if(notified.begin(), notified.end(),
                                              [&](const auto& one) { return one.first.starts_with(ns + "/"); }));
   }
@@ -57,7 +57,7 @@ TEST_F(OutagesNotifyTest, EachItemOnceAfterFifteenSecondsTenASecondRoundRobin) {
   reactor.advance(15s - 1ms);
   EXPECT_TRUE(notified.empty());
   reactor.advance(2s);
-  EXPECT_EQ(told_of("few"), 10u) << "in turn with the other namespace";
+  EXPECT_EQ(notified_of("few"), 10u) << "in turn with the other namespace";
   EXPECT_LE(notified.size(), 21u);
   reactor.advance(30s);
   EXPECT_EQ(notified.size(), 310u);
@@ -106,7 +106,7 @@ TEST_F(OutagesNotifyTest, NothingWhileTheServerIsOutOfReachAndNoSecondWordForWha
   code = Code::kPermissionDenied, status = 403;
   for (int i = 0; i < 20; ++i) ask("e", std::to_string(i));
   reactor.advance(2min);
-  EXPECT_EQ(told_of("e"), 20u) << "a permission that is missing";
+  EXPECT_EQ(notified_of("e"), 20u) << "a permission that is missing";
 }
 
 TEST_F(OutagesNotifyTest, OfSeveralOutagesTenASecondInAll) {
@@ -114,7 +114,7 @@ TEST_F(OutagesNotifyTest, OfSeveralOutagesTenASecondInAll) {
     for (int i = 0; i < 40; ++i) ask("n" + std::to_string(o), std::to_string(i), "patch " + std::to_string(o));
   reactor.advance(20s);
   EXPECT_LE(notified.size(), 52u);
-  for (int o = 0; o < 5; ++o) EXPECT_GE(told_of("n" + std::to_string(o)), 9u);
+  for (int o = 0; o < 5; ++o) EXPECT_GE(notified_of("n" + std::to_string(o)), 9u);
   reactor.advance(20s);
   EXPECT_EQ(notified.size(), 200u);
 }

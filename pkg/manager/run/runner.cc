@@ -249,7 +249,8 @@ void Runner::hand_out_leftovers(ControllerQueue& controller) {
   controller.runs_since_batch = 0;
 }
 
-void Runner::notify_lot(ControllerQueue& controller, const Key& key, const reconcile::Outcome& outcome, bool parks) {
+void Runner::notify_lot(ControllerQueue& controller, const Key& key, const reconcile::ReconcileResult& outcome,
+                        bool parks) {
   if (outcome.goes_on) return;  // not over: it stays on trial
   std::vector<Key> next;
   if (parks)
@@ -270,7 +271,7 @@ void Runner::finish(uint64_t id) {
   ControllerQueue& controller = *run->controller;
   if (run->asked && !run->broke_off && may_run(controller) && run->rounds < kMaxLiveGetRounds)
     return begin_effects(controller, run->key, std::move(run->live_answers), run->rounds + 1, run->paid);
-  reconcile::Outcome& outcome = run->outcome;
+  reconcile::ReconcileResult& outcome = run->outcome;
   if (run->left_out && !outcome.park) outcome.park = std::move(outcome.park_unless_written);
   const bool failed = run->broke_off || !outcome.retry.empty() || run->asked;
   if (!running_) {

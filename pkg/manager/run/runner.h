@@ -11,7 +11,7 @@
 // Keys are taken round-robin by controller and namespace; within a namespace by the pods' priority.
 //
 // Paced outcomes wait for their reconciler's tokens (queue::Pacer) without counting as under way; what is said first
-// about a pod (Outcome::at_its_turn) waits for its turn (queue::Turns).
+// about a pod (ReconcileResult::at_its_turn) waits for its turn (queue::Turns).
 //
 // The pods of keys that wait for an outage get an event and a condition once it has lasted (Outages::notify_waiting).
 //
@@ -133,7 +133,7 @@ class Runner {
   bool run_one(ControllerQueue& controller);
   void hand_out_leftovers(ControllerQueue& controller);
   // Notifies the parking lot of the outcome of a key that may have been parked; runs the keys that it wants tried next.
-  void notify_lot(ControllerQueue& controller, const reconcile::Key& key, const reconcile::Outcome& outcome,
+  void notify_lot(ControllerQueue& controller, const reconcile::Key& key, const reconcile::ReconcileResult& outcome,
                   bool parks);
   Place place_of(const reconcile::Key& key) const;
   bool may_run(const ControllerQueue& controller) const;
@@ -149,7 +149,7 @@ class Runner {
   void settled(Settlement& settlement, const Result<reconcile::Presence>& presence);
   void wait_for_recovery(const Run& run);
   // Performs what waits for the key's turn, or drops it.
-  void take_turn(ControllerQueue& controller, const reconcile::Key& key, reconcile::Outcome& outcome);
+  void take_turn(ControllerQueue& controller, const reconcile::Key& key, reconcile::ReconcileResult& outcome);
   // An event and a condition for the pod of a key that waits for an outage.
   void say_outage(const std::string& item, const std::string& waits_for, const Failure& failure, Duration lasted);
   std::vector<std::string> companions_of(const std::string& item) const;
@@ -189,7 +189,7 @@ class Runner {
   uint64_t next_id_ = 1;
   std::unordered_map<uint64_t, std::unique_ptr<Run>> runs_;
   std::map<std::string, std::deque<uint64_t>> locked_;  // object -> reconciles that wait for it
-  // Keys paused for Outcome::min_interval, and until when.
+  // Keys paused for ReconcileResult::min_interval, and until when.
   std::multimap<MonoTime, std::pair<ControllerQueue*, reconcile::Key>> paused_;
   BoundedMap<bool> outage_shown_{1024};            // uids of pods with a condition on its way
   BoundedMap<MonoTime> refused_for_people_{1024};  // what was written, and where -> when

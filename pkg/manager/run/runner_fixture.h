@@ -109,7 +109,7 @@ class Scripted {
   }
   Parts parts();
 
-  std::function<Outcome(const View&, const Key&)> next;
+  std::function<ReconcileResult(const View&, const Key&)> next;
   reconcile::Walk walk;  // that each change of a pod begins
   std::vector<std::string> passes, given_up;
 };
@@ -125,10 +125,10 @@ inline Scripted& script_of(State& state) {
 
 class ScriptedReconciler : public Reconciler {
  public:
-  Outcome reconcile(const Key& key, const View& view, State& state) const override {
+  ReconcileResult reconcile(const Key& key, const View& view, State& state) const override {
     Scripted& script = script_of(state);
     script.passes.push_back(to_text(key));
-    return script.next ? script.next(view, key) : Outcome{};
+    return script.next ? script.next(view, key) : ReconcileResult{};
   }
 };
 
@@ -200,7 +200,7 @@ class RunnerTest : public testing::Test {
   // Has these effects the first time, nothing after that.
   void once(std::vector<Effect> effects) {
     scripted.next = [this, effects](const View&, const Key&) {
-      Outcome outcome;
+      ReconcileResult outcome;
       if (scripted.passes.size() == 1) outcome.effects = effects;
       return outcome;
     };

@@ -7,7 +7,7 @@ namespace dra::manager::runner_test {
 // flight.
 TEST_F(RunnerTest, ACrowdInOneNamespaceDelaysAnotherByOnePass) {
   scripted.next = [](const View&, const Key& key) {
-    Outcome outcome;
+    ReconcileResult outcome;
     outcome.add(write("mark", key.object));
     return outcome;
   };
@@ -47,7 +47,7 @@ TEST_F(RunnerTest, KeysThatAreGatheredRunTogetherByPriority) {
 TEST_F(RunnerTest, OfWaitingPodsOfAShapeOneIsTriedAndTheNextWhenItFits) {
   size_t devices = 0;
   scripted.next = [&](const View&, const Key& key) {
-    Outcome outcome;
+    ReconcileResult outcome;
     if (key.object == "d/frees") {
       Write fails = write("take", "x");
       fails.assume = api::AllocationResult{};
@@ -80,7 +80,7 @@ TEST_F(RunnerTest, OfWaitingPodsOfAShapeOneIsTriedAndTheNextWhenItFits) {
 TEST_F(RunnerTest, WaitingPodsOfOneShapeGoBeforeAYoungerOneOfAnother) {
   size_t devices = 0;
   scripted.next = [&](const View&, const Key& key) {
-    Outcome outcome;
+    ReconcileResult outcome;
     const bool big = key.object.starts_with("d/big");
     const size_t wants = big ? 4 : 1;
     if (key.object == "d/frees") {
@@ -110,7 +110,7 @@ TEST_F(RunnerTest, WaitingPodsOfOneShapeGoBeforeAYoungerOneOfAnother) {
 
 TEST_F(RunnerTest, HeldKeysWaitWhateverHappens) {
   scripted.next = [this](const View&, const Key&) {
-    Outcome outcome;
+    ReconcileResult outcome;
     if (scripted.passes.size() == 1) outcome.min_interval = 2s;
     return outcome;
   };
@@ -125,7 +125,7 @@ TEST_F(RunnerTest, HeldKeysWaitWhateverHappens) {
 
 TEST_F(RunnerTest, HeldKeysDoNotKeepOthersOfTheirNamespace) {
   scripted.next = [](const View&, const Key&) {
-    Outcome outcome;
+    ReconcileResult outcome;
     outcome.min_interval = 2s;
     return outcome;
   };
@@ -138,7 +138,7 @@ TEST_F(RunnerTest, HeldKeysDoNotKeepOthersOfTheirNamespace) {
 TEST_F(RunnerTest, OfAShapeNoOtherIsTriedWhileOneGoesOn) {
   bool open = false;
   scripted.next = [&](const View&, const Key& key) {
-    Outcome outcome;
+    ReconcileResult outcome;
     if (key.object == "d/frees") {
       Write fails = write("take", "x");
       fails.assume = api::AllocationResult{};
@@ -180,7 +180,7 @@ TEST_F(RunnerTest, PacedOutcomesWaitForTheirTurn) {
   Slow slow;
   slow.next = [&](const View& v, const Key& key) {
     const Ref object{Kind::kClaim, "d", key.object.substr(2), key.object.substr(2) + "-uid"};
-    Outcome outcome;
+    ReconcileResult outcome;
     if (std::count(server.log.begin(), server.log.end(), "evict " + object.name) > 0) return outcome;
     outcome.paced = true;
     if (v.live_presence(object) == Presence::kUnknown)

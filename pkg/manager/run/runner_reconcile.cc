@@ -133,7 +133,7 @@ std::string shortened(const std::string& message) {
 void Runner::begin_effects(ControllerQueue& controller, const Key& key, std::map<std::string, Presence> live_answers,
                            int rounds, bool paid) {
   view_.set_live_answers(&live_answers);
-  reconcile::Outcome outcome;
+  reconcile::ReconcileResult outcome;
   const MonoTime began = reactor_.clock().mono_now();
   try {
     outcome = controller.parts.reconciler->reconcile(key, view_, *controller.parts.state);
@@ -190,7 +190,7 @@ void Runner::begin_effects(ControllerQueue& controller, const Key& key, std::map
   finish(id);
 }
 
-void Runner::take_turn(ControllerQueue& controller, const Key& key, reconcile::Outcome& outcome) {
+void Runner::take_turn(ControllerQueue& controller, const Key& key, reconcile::ReconcileResult& outcome) {
   if (outcome.at_its_turn.empty()) return controller.turns->leave(key);
   if (controller.turns->enter(key, place_of(key).group, outcome.turn_since)) {
     for (Effect& effect : outcome.at_its_turn) outcome.effects.push_back(std::move(effect));

@@ -14,7 +14,7 @@ struct Runner::Run {
   uint64_t id = 0;
   ControllerQueue* controller = nullptr;
   reconcile::Key key;
-  reconcile::Outcome outcome;
+  reconcile::ReconcileResult outcome;
   size_t at = 0;                    // the next effect, or the one under way
   std::string lock;                 // the object that this reconcile has locked
   bool asked = false;               // a live GET was answered: run the key again with what is known now

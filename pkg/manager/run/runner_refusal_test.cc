@@ -7,7 +7,7 @@ TEST_F(RunnerTest, KeysThatComeDueWhileThereIsNoRoomForAPassWaitInSilence) {
   Scripted second;
   runner.add(second.parts());
   second.next = [](const View&, const Key&) {
-    Outcome outcome;
+    ReconcileResult outcome;
     outcome.requeue_in(1s);
     return outcome;
   };
@@ -16,7 +16,7 @@ TEST_F(RunnerTest, KeysThatComeDueWhileThereIsNoRoomForAPassWaitInSilence) {
   second.next = nullptr;
   server.mute = true;
   scripted.next = [](const View&, const Key& key) {
-    Outcome outcome;
+    ReconcileResult outcome;
     outcome.add(write("long", key.object));
     return outcome;
   };
@@ -44,7 +44,7 @@ TEST_F(RunnerTest, AnOutageIsReportedOnceAndRetriedSoonAfterItsEnd) {
     std::vector<OutageReport> reports;
     runner.observe_outages([&](const OutageReport& report) { reports.push_back(report); });
     scripted.next = [&](const View&, const Key& key) {
-      Outcome outcome;
+      ReconcileResult outcome;
       Write marks = write("mark", key.object.substr(2));
       if (!notes.settled.contains(marks.object.name)) outcome.add(marks);
       return outcome;
@@ -78,7 +78,7 @@ TEST_F(RunnerTest, AQuotaIsToldToThePodAsWhatItIs) {
       "resourceclaims \"a\" is forbidden: exceeded quota: claims, requested: 1, used: 5, limited: 5";
   server.failures.emplace("create", Error(Code::kResourceExhausted, 403, "Forbidden", why));
   scripted.next = [this](const View&, const Key&) {
-    Outcome outcome;
+    ReconcileResult outcome;
     if (notes.settled.empty()) {
       Write made = write("create", "a");
       made.verb = Verb::kCreate;
@@ -98,7 +98,7 @@ TEST_F(RunnerTest, AQuotaIsToldToThePodAsWhatItIs) {
 
 TEST_F(RunnerTest, AnEventThatWasDroppedIsNotTakenAsTold) {
   scripted.next = [](const View& v, const Key&) {
-    Outcome outcome;
+    ReconcileResult outcome;
     emit_once(v, outcome, {{Kind::kPod, "d", "p", "p-uid"}, true, "DeletionWaits", "Wait", "for devices", ""});
     return outcome;
   };
@@ -117,7 +117,7 @@ TEST_F(RunnerTest, AnEventThatWasDroppedIsNotTakenAsTold) {
 TEST_F(RunnerTest, ARefusalIsToldOnce) {
   server.failures.emplace("create", Error(Code::kInvalidArgument, 422, "Invalid", "quota"));
   scripted.next = [](const View&, const Key&) {
-    Outcome outcome;
+    ReconcileResult outcome;
     Write made = write("create", "a");
     made.failure_event = Event{{Kind::kPod, "d", "p", "p-uid"}, true, "FailedResourceClaimCreation", "Create", "x", ""};
     outcome.add(made);
@@ -139,7 +139,7 @@ TEST_F(RunnerTest, ARefusalIsToldToTheObjectAndToThePodOfThePass) {
   server.failures.emplace("mark", Error(Code::kInvalidArgument, 422, "Invalid", "claim " + quoted + " is immutable"));
   server.failures.emplace("name", Error(Code::kInvalidArgument, 422, "Invalid", "no such entry"));
   scripted.next = [this](const View&, const Key&) {
-    Outcome outcome;
+    ReconcileResult outcome;
     outcome.add(write(scripted.passes.size() % 2 == 1 ? "mark" : "name", "a"));  // two that take turns are not news
     return outcome;
   };
@@ -161,7 +161,7 @@ TEST_F(RunnerTest, ARefusedWriteForPeopleIsLeftOut) {
   runner.observe_writes(
       [&](std::string_view, const Write& written) { ++(written.purpose == "show" ? shown : marked); });
   scripted.next = [](const View&, const Key& key) {
-    Outcome outcome;
+    ReconcileResult outcome;
     Write show = write("show", key.object.substr(2));
     show.for_people = true;
     outcome.add(show);

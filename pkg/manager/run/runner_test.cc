@@ -108,7 +108,7 @@ TEST_F(RunnerTest, NothingOfADecisionAboutAClaimThatAnotherOneIsWritingIsSent) {
   Write own = write("first", "a"), shared = write("second", "b");
   own.assume = shared.assume = api::AllocationResult{};
   scripted.next = [=](const View&, const Key&) {
-    Outcome outcome;
+    ReconcileResult outcome;
     outcome.add(own);
     outcome.add(shared);
     return outcome;
@@ -128,7 +128,7 @@ TEST_F(RunnerTest, NothingOfADecisionAboutAClaimThatAnotherOneIsWritingIsSent) {
 TEST_F(RunnerTest, AWriteThatDidNotHappenWakesWhoParkedSinceItWasDecidedOn) {
   server.failures.emplace("take", Error(Code::kInvalidArgument, 422, "Invalid", "spec is not valid"));
   scripted.next = [](const View&, const Key& key) {
-    Outcome outcome;
+    ReconcileResult outcome;
     if (key.object == "d/refused") {
       Write takes = write("take", "a");
       takes.assume = api::AllocationResult{};
@@ -166,7 +166,7 @@ TEST_F(RunnerTest, RoomIsSaidToBeFreeWhenTheAnswerIsThere) {
     object->metadata.resource_version = "7";
     claims_core.answer(entry_of("a", "a-uid", 7, object));
     scripted.next = [&](const View&, const Key& key) {
-      Outcome outcome;
+      ReconcileResult outcome;
       if (key.object == "d/waits") {
         outcome.park = Park{{"nodes"}, 0, ""};
       } else if (scripted.passes.size() == 1) {
@@ -221,7 +221,7 @@ TEST_F(RunnerTest, OnePassAKeyAndWhatHappensMeanwhileIsOwed) {
 
 TEST_F(RunnerTest, OneWriteAnObjectAcrossKeys) {
   scripted.next = [this](const View&, const Key&) {
-    Outcome outcome;
+    ReconcileResult outcome;
     if (scripted.passes.size() <= 20) outcome.add(write("same", "shared"));
     return outcome;
   };
@@ -233,7 +233,7 @@ TEST_F(RunnerTest, OneWriteAnObjectAcrossKeys) {
 TEST_F(RunnerTest, AQuestionIsAnsweredBeforeTheKeyRunsAgain) {
   const Ref pod{Kind::kPod, "d", "x", "x-uid"};
   scripted.next = [&](const View& v, const Key&) {
-    Outcome outcome;
+    ReconcileResult outcome;
     if (v.live_presence(pod) == Presence::kUnknown) outcome.add(LiveGet{pod});
     if (v.live_presence(pod) == Presence::kAbsent) outcome.add(write("prune", "a"));
     return outcome;
@@ -248,7 +248,7 @@ TEST_F(RunnerTest, AnAnswerOfBeforeSomethingWasSeenIsAskedForAgain) {
   const Ref pod{Kind::kPod, "d", "x", "x-uid"};
   std::string version = "c@1";
   scripted.next = [&](const View& v, const Key&) {
-    Outcome outcome;
+    ReconcileResult outcome;
     if (v.live_presence_after(pod, version) == Presence::kUnknown) {
       outcome.add(LiveGet{pod, version});
       if (version == "c@1") reactor.post([&] { version = "c@2"; });  // while the question is under way
@@ -273,7 +273,7 @@ TEST_F(RunnerTest, APodOnAListOfBindingsIsBeingBound) {
     return one;
   };
   scripted.next = [&](const View&, const Key& key) {
-    Outcome outcome;
+    ReconcileResult outcome;
     if (key.object == "d/leader")
       for (const char* name : {"a", "b", "c"}) outcome.add(binding(name));
     return outcome;
@@ -288,7 +288,7 @@ TEST_F(RunnerTest, APodOnAListOfBindingsIsBeingBound) {
   poke("leader");
   reactor.advance(5ms);
   EXPECT_EQ(bound(), "abc");
-  scripted.next = [](const View&, const Key&) { return Outcome{}; };
+  scripted.next = [](const View&, const Key&) { return ReconcileResult{}; };
   reactor.advance(10ms);
   EXPECT_EQ(bound(), "abc");
   reactor.advance(50ms);
@@ -304,7 +304,7 @@ TEST_F(RunnerTest, StoppingEndsWhatWaitsForTheServer) {
   server.failures.emplace("refused", Error(Code::kInvalidArgument, 422, "Invalid", "no"));
   server.unreachable = 1'000;
   scripted.next = [](const View&, const Key& key) {
-    Outcome outcome;
+    ReconcileResult outcome;
     outcome.add(write(key.object == "d/p0" ? "refused" : "first", key.object));
     return outcome;
   };
@@ -363,7 +363,7 @@ TEST_F(RunnerTest, WhatWaitedAndIsOutdatedIsDecidedAnew) {
   };
   put(5);
   scripted.next = [](const View& v, const Key&) {
-    Outcome outcome;
+    ReconcileResult outcome;
     const std::string& version = v.claim("d/c")->metadata.resource_version;
     if (version != "5") return outcome;
     Write reserve = write("reserve", "c");
@@ -394,7 +394,7 @@ struct HearingState : State {
 // Says in its state that it ran.
 class CountingReconciler : public Reconciler {
  public:
-  Outcome reconcile(const Key&, const View&, State& state) const override {
+  ReconcileResult reconcile(const Key&, const View&, State& state) const override {
     static_cast<HearingState&>(state).heard.push_back("reconcile");
     return {};
   }
@@ -420,7 +420,7 @@ TEST_F(RunnerTest, AStateIsHandedInAndHearsWhoRunsAndWhenEventsEnd) {
 }
 
 TEST_F(RunnerTest, ABugInAReconcilerIsOneKeysTrouble) {
-  scripted.next = [](const View&, const Key& key) -> Outcome {
+  scripted.next = [](const View&, const Key& key) -> ReconcileResult {
     if (key.object == "d/bad") throw std::logic_error("bug");
     return {};
   };
@@ -440,7 +440,7 @@ TEST_F(RunnerTest, ARefusalThatQuotesATimeIsToldOnceInHalfAnHour) {
     server.failures.emplace("create", Error(Code::kInvalidArgument, 422, "Invalid",
                                             policy + "2026-03-01T12:00:" + std::to_string(10 + tries % 50) +
                                                 "Z, request 7f3c-" + std::to_string(tries)));
-    Outcome outcome;
+    ReconcileResult outcome;
     Write made = write("create", "a");
     made.failure_event = Event{{Kind::kPod, "d", "p", "p-uid"}, true, "FailedResourceClaimCreation", "Create", "x", ""};
     outcome.add(made);

@@ -37,7 +37,7 @@ class RunnerWordTest : public RunnerTest {
   // Pods that say why they wait, until they have said it.
   void wait_in(const std::string& ns, int first, int count) {
     scripted.next = [this](const View& in_view, const Key& key) {
-      Outcome outcome;
+      ReconcileResult outcome;
       const api::Pod& pod = *in_view.pod(key.object);
       if (notified.contains(key.object)) {
         outcome.park = Park{{"devices"}, 0, "", ""};
@@ -118,7 +118,7 @@ class RunnerOutageWordTest : public RunnerWordTest {
   void refuse(const Error& error, int count) {
     server.failures.emplace("mark", error);
     scripted.next = [this](const View&, const Key& key) {
-      Outcome outcome;
+      ReconcileResult outcome;
       Write marks = write("mark", key.object.substr(2));
       marks.subresource = "status";
       if (!notes.settled.contains(marks.object.name)) outcome.add(marks);
@@ -186,7 +186,7 @@ TEST_F(RunnerOutageWordTest, ItsOwnConditionTriesNothing) {
 // Members of a group wait for one of them; those that were placed meanwhile do not.
 TEST_F(RunnerOutageWordTest, ThoseThatWaitWithAKeyAreToldToo) {
   talking.next = [](const View&, const Key& key) {
-    Outcome outcome;
+    ReconcileResult outcome;
     if (key.object == "d/p0") outcome.add(write("mark", "p0"));
     return outcome;
   };
