@@ -170,6 +170,23 @@ TEST(TaintOfACard, ReachesItsPartitionsAndCountsTheirPodsTogether) {
     EXPECT_EQ(device.taints.empty(), !device.name.device.starts_with("gpu-0")) << device.name.device;
 }
 
+TEST(TaintOfACard, SaysThatAnOldSchedulerIgnoresIt) {
+  Gpus world(1);
+  const TaintQuestion question{"n/gpu-0", false, {"ecc", "bad", "NoSchedule", ""}, 0, true, true, false};
+  const auto said = [&](const std::string& version) {
+    world.objects.server_version = version;
+    const auto plan = plan_taint(world.objects, question, {});
+    return plan ? render(taint_answer(*plan, false), {}) : plan.error().message();
+  };
+  const std::string ignored = " ignores this rule: its pods may still get the device\n";
+  EXPECT_NE(said("v1.36.2").find("\nkube-scheduler 1.36.2" + ignored), std::string::npos) << said("v1.36.2");
+  EXPECT_NE(said("").find("\nkube-scheduler before 1.36.3" + ignored), std::string::npos) << said("");
+  for (const char* version : {"v1.36.3", "v1.37.0"}) {
+    EXPECT_EQ(said(version).find("ignores"), std::string::npos) << said(version);
+    EXPECT_NE(said(version).find("honoured by kube-scheduler, with its gate"), std::string::npos) << said(version);
+  }
+}
+
 TEST(TaintOfACard, IsTakenAwayAsAWhole) {
   Gpus world(2);
   world.write(world.plan("n/gpu-0-1-3", "NoSchedule", 0, true));
@@ -266,6 +283,38 @@ TEST(TopOfCards, NodesInNaturalOrderWithASum) {
   ASSERT_EQ(one.tables.at(0).rows.size(), 1u);
   EXPECT_EQ(one.tables[0].rows[0].cells[0].text, "n-15");
   EXPECT_EQ(one.after, Texts{});
+}
+
+TEST(TopOfCards, TroubleNamesTheTaintsOfBadCards) {
+  const auto trouble = [](const Gpus& world, const StateOptions& options) {
+    State state(world.objects, options);
+    return top_nodes(state, {}).tables.at(0).rows.at(0).cells.back().text;
+  };
+  Gpus world(2);
+  EXPECT_EQ(trouble(world, {}), "-");
+  world.write(world.plan("n/gpu-1", "NoSchedule", 0, true));
+  EXPECT_EQ(trouble(world, {}), "1 device tainted ecc=bad:NoSchedule");
+  world.write(world.plan("n/gpu-1", "NoSchedule"));
+  EXPECT_EQ(trouble(world, {}), "7 devices tainted ecc=bad:NoSchedule");
+  StateOptions ignores;
+  ignores.ignored_taints = {"ecc"};
+  EXPECT_EQ(trouble(world, ignores), "-");
+}
+
+TEST(TopOfCards, ClaimsAreSelectedByTheirLabels) {
+  Objects objects;
+  ASSERT_TRUE(add_page(objects, "resourceclaims", R"({"items": [
+      {"metadata": {"name": "a", "namespace": "ml", "labels": {"app": "train"}}},
+      {"metadata": {"name": "b", "namespace": "ml", "labels": {"app": "web"}}},
+      {"metadata": {"name": "c", "namespace": "ml"}}]})"));
+  const State state(objects, {});
+  Scope scope;
+  scope.labels.match_expressions.push_back({"app", "In", {"train"}});
+  const Answer answer = top_claims(state, scope);
+  ASSERT_EQ(answer.tables.at(0).rows.size(), 1u);
+  EXPECT_EQ(answer.tables[0].rows[0].name, "resourceclaim/a");
+  scope.labels.match_expressions = {{"app", "NotIn", {"train"}}};
+  EXPECT_EQ(top_claims(state, scope).tables.at(0).rows.size(), 2u);
 }
 
 TEST(TopOfCards, ACutGpuOfAClassIsInAColumn) {
