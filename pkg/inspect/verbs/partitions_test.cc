@@ -170,23 +170,6 @@ TEST(TaintOfACard, ReachesItsPartitionsAndCountsTheirPodsTogether) {
     EXPECT_EQ(device.taints.empty(), !device.name.device.starts_with("gpu-0")) << device.name.device;
 }
 
-TEST(TaintOfACard, SaysThatAnOldSchedulerIgnoresIt) {
-  Gpus world(1);
-  const TaintQuestion question{"n/gpu-0", false, {"ecc", "bad", "NoSchedule", ""}, 0, true, true, false};
-  const auto said = [&](const std::string& version) {
-    world.objects.server_version = version;
-    const auto plan = plan_taint(world.objects, question, {});
-    return plan ? render(taint_answer(*plan, false), {}) : plan.error().message();
-  };
-  const std::string ignored = " ignores this rule: its pods may still get the device\n";
-  EXPECT_NE(said("v1.36.2").find("\nkube-scheduler 1.36.2" + ignored), std::string::npos) << said("v1.36.2");
-  EXPECT_NE(said("").find("\nkube-scheduler before 1.36.3" + ignored), std::string::npos) << said("");
-  for (const char* version : {"v1.36.3", "v1.37.0"}) {
-    EXPECT_EQ(said(version).find("ignores"), std::string::npos) << said(version);
-    EXPECT_NE(said(version).find("honoured by kube-scheduler, with its gate"), std::string::npos) << said(version);
-  }
-}
-
 TEST(TaintOfACard, IsTakenAwayAsAWhole) {
   Gpus world(2);
   world.write(world.plan("n/gpu-0-1-3", "NoSchedule", 0, true));

@@ -91,22 +91,6 @@ void list_devices(const Objects& objects, const std::vector<Aim>& aims, TaintPla
     }
 }
 
-// Whether kube-scheduler's version knows of rules at all: up to 1.36.2 it does not.
-bool scheduler_is_old(const Objects& objects) {
-  const auto version = minor_and_patch(objects.server_version);
-  return !version || version->first < 36 || (version->first == 36 && version->second <= 2);
-}
-
-void add_scheduler(const Objects& objects, const TaintQuestion& question, TaintPlan& plan) {
-  if (!question.scheduler_runs.value_or(true)) return;
-  if (!scheduler_is_old(objects))
-    plan.honoured.push_back("kube-scheduler, with its gate DRADeviceTaintRules on");
-  else
-    plan.ignored = "kube-scheduler " +
-                   (objects.server_version.starts_with("v") ? objects.server_version.substr(1) : "before 1.36.3") +
-                   " ignores this rule: its pods may still get the device";
-}
-
 std::string refusal_of(const Objects& objects, const TaintQuestion& question, const TaintPlan& plan) {
   if (!objects.taint_rules_served)
     return "the server does not serve DeviceTaintRule; it needs --runtime-config=resource.k8s.io/v1beta2=true and the "
@@ -161,7 +145,7 @@ Result<TaintPlan> plan_taint(const Objects& objects, const TaintQuestion& questi
       std::string(question.taint.effect == "NoExecute" ? "; with --device-taint-eviction=own it evicts" : ""));
   if (question.taint.effect == "NoExecute")
     plan.honoured.push_back("kube-controller-manager: evicts, with its gate DRADeviceTaintRules on");
-  add_scheduler(objects, question, plan);
+  plan.honoured.push_back("kube-scheduler: not before 1.36.3");
   plan.refusal = refusal_of(objects, question, plan);
   return plan;
 }
@@ -193,7 +177,6 @@ Answer taint_answer(const TaintPlan& plan, bool written) {
     answer.lines.push_back(counted(plan.devices.size(), "device") +
                            (plan.devices.size() <= 4 ? ": " + join(plan.devices, ", ") : ""));
   for (const std::string& who : plan.honoured) answer.lines.push_back("honoured by " + who);
-  if (!plan.ignored.empty()) answer.lines.push_back(plan.ignored);
   Table table{"", "evicted", {{"POD", "pod"}, {"NODE", "node"}, {"THEN", "then"}}, {}};
   for (const PodFate& fate : plan.evicted)
     table.rows.push_back(

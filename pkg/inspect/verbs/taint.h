@@ -42,7 +42,6 @@ struct TaintPlan {
   std::string tainted_with;           // not empty: the device that the others share silicon with
   std::vector<PodFate> evicted;       // NoExecute: pods that would be evicted
   std::vector<std::string> honoured;  // the components here that honour the rule
-  std::string ignored;                // the one that does not: a sentence; empty: none is known
   std::string refusal;                // not empty: nothing may be written
 };
 // Errors: nothing is published under the target's name.
