@@ -1,6 +1,7 @@
 #include "pkg/inspect/answer/sort.h"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <utility>
 

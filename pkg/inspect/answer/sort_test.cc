@@ -35,15 +35,16 @@ TEST(Sort, ByAnyColumnAndEqualRowsKeepTheirOrder) {
   for (int round = 0; round < 200; ++round) {
     Table table{"", "nodes", {{"NODE", "node"}, {"CAN BE CUT", "canBeCut"}, {"FREE", "free"}}, {}};
     for (uint64_t i = 0; i < 12; ++i) {
-      const Cell free = random.below(5) == 0 ? Cell("-") : Cell(random.below(4));
-      table.rows.push_back({std::to_string(i), {"n-" + std::to_string(random.below(20)), "-", free}});
+      const Cell amount = random.below(5) == 0 ? Cell("-") : Cell(random.below(4));
+      table.rows.push_back({std::to_string(i), {"n-" + std::to_string(random.below(20)), "-", amount}});
     }
-    for (const char* column : {"free", "FREE", "node", "can be cut", "canbecut"}) {
+    const std::vector<std::pair<std::string, size_t>> columns{
+        {"free", 2}, {"FREE", 2}, {"node", 0}, {"can be cut", 1}, {"canbecut", 1}};
+    for (const auto& [column, at] : columns) {
       const Table before = table;
       ASSERT_TRUE(sort_rows(table, column)) << column;
       EXPECT_TRUE(std::is_permutation(table.rows.begin(), table.rows.end(), before.rows.begin(),
                                       [](const Row& a, const Row& b) { return a.name == b.name; }));
-      const size_t at = std::string(column) == "node" ? 0 : table.columns[1].head[0] == column[0] - 32 ? 1 : 2;
       for (size_t i = 1; i < table.rows.size(); ++i) {
         const Cell &one = table.rows[i - 1].cells[at], &next = table.rows[i].cells[at];
         const auto place = [&](const Row& row) {
