@@ -102,6 +102,16 @@ class Rules(unittest.TestCase):
         links = re.findall(r"- alert: (\w+)(?:\n(?!      - ).*)*?\n          runbook_url: (.*)\n", self.rules)
         self.assertEqual(links, [(name, f"docs/alerts.md#{name.lower()}") for name, _ in self.alerts])
 
+    def test_the_chart_says_where_runbooks_are(self):
+        helm = os.path.join(ROOT, "build/tools/helm4")
+        if not os.access(helm, os.X_OK):
+            self.skipTest("no helm4 in build/tools")
+        for setting, start in (("", "docs/alerts.md#"), ("https://wiki.example.com/dra", "https://wiki.example.com/dra#")):
+            made = subprocess.run([helm, "template", "r", os.path.join(ROOT, "charts/dra-controller-manager"), "--set", "metrics.prometheusRule.enabled=true", "--set",
+                                   f"metrics.prometheusRule.runbookUrl={setting}"], capture_output=True, text=True, timeout=60, check=False)
+            self.assertEqual(made.returncode, 0, made.stderr)
+            self.assertEqual(re.findall(r"runbook_url: (.*)", made.stdout), [start + name.lower() for name, _ in self.alerts])
+
     def test_metrics_are_documented_ones(self):
         documented = set(re.findall(r"^\| `(\w+)` \|", read(os.path.join(ROOT, "docs/metrics.md")), re.MULTILINE))
         panels = json.loads(read(os.path.join(FILES, "dashboard.json")))["panels"]
