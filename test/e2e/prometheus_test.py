@@ -49,6 +49,8 @@ def query(port, expression, at=None):
         with urllib.request.urlopen(url, timeout=5) as answer:
             return json.loads(answer.read())["data"]["result"]
     except urllib.error.HTTPError as error:
+        if error.code == 503:  # it starts
+            return []
         raise SystemExit(f"{expression}: {error.read().decode()}") from error
     except OSError:
         return []
