@@ -1,5 +1,6 @@
 // Verbs that look: top, who, explain.
 #include "cmd/kubectl-dra/verb.h"
+#include "pkg/inspect/answer/sort.h"
 #include "pkg/inspect/source/label_filter.h"
 #include "pkg/inspect/verbs/explain.h"
 #include "pkg/inspect/verbs/top.h"
@@ -36,10 +37,14 @@ Result<inspect::Answer> run_top(Call& call) {
     return fail(Code::kNotFound, "node " + quote(scope.node) + " is not known" +
                                      (near.empty() ? "" : "; did you mean " + quote(near) + "?"));
   }
-  if (what == "nodes") return inspect::top_nodes(state, scope);
-  if (what == "classes") return inspect::top_classes(state);
-  if (what == "claims") return inspect::top_claims(state, scope);
-  return inspect::top_namespaces(state, scope);
+  inspect::Answer answer = what == "nodes"     ? inspect::top_nodes(state, scope)
+                           : what == "classes" ? inspect::top_classes(state)
+                           : what == "claims"  ? inspect::top_claims(state, scope)
+                                               : inspect::top_namespaces(state, scope);
+  if (const std::string column = call.value("sort-by"); !column.empty())
+    for (inspect::Table& table : answer.tables)
+      if (auto sorted = inspect::sort_rows(table, column); !sorted) return fail(sorted.error());
+  return answer;
 }
 
 Result<inspect::Answer> run_who(Call& call) {
@@ -71,9 +76,10 @@ const RegisterVerb kTop(
      "  kubectl dra top classes          the largest request of each class that fits one node\n"
      "  kubectl dra top claims -n ml     who holds how much\n"
      "  kubectl dra top claims -l app=train    those with the label; nodes and namespaces likewise\n"
+     "  kubectl dra top --sort-by free   most free cards first; by any column\n"
      "  kubectl dra top -l zone=a -o json\n",
      "top [nodes [NODE]|classes|claims|namespaces]",
-     {},
+     {{"--sort-by", "a column: its head, or its name in -o json; numbers from the largest, texts in natural order"}},
      0,
      2,
      {"nodes", "classes", "claims", "namespaces"},

@@ -23,6 +23,7 @@ def mask(text):
     # Replicas are spread over nodes once ReplicaSets are listed. Pods wait for the first list, but at most 1 s: on an overloaded machine the second
     # replica may be placed without it, and what comes later goes elsewhere, too. The demo itself checks its claim about them (show_mig_parents).
     text = re.sub(r"^((?:mig-inference|training)\S+ .*?)\b[ah]100-\d\b", r"\1<node>", text, flags=re.M)
+    text = re.sub(r"\bgpu-\d+-mig-", "gpu-<number>-mig-", text)
     # Rows are sorted by names that differ from run to run; the order within a table has no meaning.
     return sorted_tables(text)
 

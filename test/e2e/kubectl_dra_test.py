@@ -113,6 +113,9 @@ def questions(asker, api, folder):
     asker.ask("whatif", "delete", "pod/runs", status=1)
     asker.ask("top", "classes", status=0)
     asker.ask("top", "claims", "-A", status=0)
+    by_name = [row["claim"] for row in asker.json("top", "claims", "--sort-by", "claim", status=0).get("claims", [])]
+    check("top sorts by a column", len(by_name) > 1 and by_name == sorted(by_name), str(by_name))
+    check("a column that is not there is named", "is not a column of nodes" in asker.ask("top", "--sort-by", "none", status=2).stderr)
     asker.ask("replay", "pod/runs", status=0)
     written = asker.ask("snapshot", "cluster.dra", status=0)
     check("snapshot says what it wrote", "cluster.dra" in written.stdout, written.stdout)

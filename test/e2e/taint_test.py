@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Devices get NoExecute taints under running pods: exactly the pods that do not tolerate them are evicted, with condition, event and metric; the
-others stay, or are evicted when their toleration ends. Once with the manager responsible, once only observing.
+others stay, or are evicted when their toleration ends. Once with the manager responsible, once only observing. A taint of a GPU reaches its partitions.
 
 Usage: taint_test.py FOLDER_OF_PROGRAMS
 """
 import os
+import subprocess
 import sys
 import time
 
@@ -99,7 +100,48 @@ def run(box, programs, mode):
         raise SystemExit("the manager did not end in order")
 
 
+def taint_a_card(box, programs):
+    """A pod holds two partitions of a GPU: a taint of the GPU counts and evicts it, keeps what comes next away, and is taken away as a whole."""
+    api = rest.Api(box.kubeconfig)
+    claims, rules = rest.RESOURCE + "/namespaces/default/resourceclaims", "/apis/resource.k8s.io/v1beta2/devicetaintrules"
+
+    def dra(status, *words):
+        done = subprocess.run([os.path.join(programs, "kubectl-dra"), *words], env={**os.environ, "KUBECONFIG": box.kubeconfig}, capture_output=True, text=True, timeout=60)
+        if done.returncode != status:
+            raise SystemExit(f"{' '.join(words)}: status {done.returncode}, not {status}\n{done.stdout}{done.stderr}")
+        return done.stdout
+
+    def card(pod):
+        """(pool, GPU) of the partitions that the pod's claim holds."""
+        held = {(pool, device.split("-mig-")[0]) for claim in api.items(claims) for _, pool, device in rest.devices_of(claim)
+                if claim["metadata"]["ownerReferences"][0]["name"] == pod}
+        return held.pop() if len(held) == 1 else None
+    pair = rest.template("pair", "mig.nvidia.com", 2)
+    pair["spec"]["spec"]["devices"]["constraints"] = [{"requests": ["gpu"], "matchAttribute": "gpu.nvidia.com/parentUUID"}]
+    api.create(rest.RESOURCE + "/namespaces/default/resourceclaimtemplates", pair)
+    api.create(PODS, rest.pod("first", "pair"))
+    box.wait_for(lambda: running_pods(api) == {"first"}, 30, "the pod to run")
+    pool, gpu = card("first")
+    taint = ("taint", f"{pool}/{gpu}", "example.com/ecc=bad:NoExecute")
+    said = dra(1, *taint)
+    if "1 pod would be evicted" not in said or api.items(rules):
+        raise SystemExit(f"a taint that evicts is refused first, and writes nothing:\n{said}")
+    dra(0, *taint, "--max-evictions", "1")
+    box.wait_for(lambda: not running_pods(api), 20, "the pod on the partitions to be evicted")
+    api.create(PODS, rest.pod("second", "pair"))
+    box.wait_for(lambda: running_pods(api) == {"second"}, 30, "the next pod to run")
+    if card("second") in (None, (pool, gpu)):
+        raise SystemExit(f"the next pod is on {card('second')}, the tainted card is {(pool, gpu)}")
+    if len(api.items(rules)) < 10:
+        raise SystemExit("each partition has a rule")
+    dra(0, "untaint", f"{pool}/{gpu}", "example.com/ecc")
+    if api.items(rules):
+        raise SystemExit(f"untaint leaves {len(api.items(rules))} rules")
+
+
 def main():
+    with sandbox.Sandbox(os.path.join(sys.argv[1], "dra-sandbox")) as box:
+        taint_a_card(box, sys.argv[1])
     for mode in ("own", "observe"):
         fleet = os.path.join(HERE, "..", "..", "build", f"taint-fleet-{os.getpid()}.yaml")
         with open(fleet, "w", encoding="utf-8") as out:
@@ -109,7 +151,7 @@ def main():
                 run(box, sys.argv[1], mode)
         finally:
             os.remove(fleet)
-    print("2 passed, 0 failed")
+    print("3 passed, 0 failed")
     return 0
 
 

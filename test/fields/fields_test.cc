@@ -32,7 +32,7 @@ const std::string kConsumers = "for the consumer of the device, nothing here rea
 
 const Reasons kMetadata = {
     {"metadata.generateName", kServers},
-    {"metadata.labels", "read of pods and nodes only"},
+    {"metadata.labels", "read of pods, nodes and taint rules only"},
     {"metadata.managedFields.fieldsV1", "only whether status.nominatedNodeName is among them"},
     {"metadata.selfLink", "never set since 1.20"},
     {"metadata.deletionGracePeriodSeconds", kServers},

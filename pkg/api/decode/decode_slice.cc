@@ -180,7 +180,7 @@ std::string unknown_selector_field(const WireValue& selector) {
 }  // namespace
 
 bool read(const WireValue& v, DeviceTaintRule& out, Trouble& t) {
-  return expect_object(v, t) && read_metadata_in_use(v, out.metadata, Labels::kDropped, t) &&
+  return expect_object(v, t) && read_metadata_in_use(v, out.metadata, Labels::kKept, t) &&
          section(v, "spec", t,
                  [&](const WireValue& s) {
                    return section(s, "deviceSelector", t,

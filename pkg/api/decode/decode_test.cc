@@ -597,6 +597,7 @@ TEST(Decode, MetadataThatNobodyReadsIsNotKept) {
   EXPECT_EQ(metadata.labels.at("app"), "a") << "affinity and spreading select pods by it";
   EXPECT_THAT(decode<ResourceClaim>(text)->metadata.labels, SizeIs(0));
   EXPECT_EQ(decode<Node>(text)->metadata.labels.at("app"), "a");
+  EXPECT_EQ(decode<DeviceTaintRule>(text)->metadata.labels.at("app"), "a") << "untaint finds rules of one card by it";
 }
 
 TEST(Decode, TaintRuleSelector) {

@@ -8,6 +8,19 @@
 namespace dra::inspect {
 namespace {
 
+// decode<ResourceClaim>() drops labels, which no decision reads; `top claims -l` selects by them. Namespace is a kind
+// of which labels are read, and little else.
+void read_labels(std::vector<api::ResourceClaim>& claims, std::string_view page) {
+  if (page.find("\"labels\"") == std::string_view::npos) return;
+  const auto read = api::decode_list<api::Namespace>(page);
+  if (!read) return;
+  std::map<std::string, const api::StringMap*> labels;
+  for (const api::Namespace& item : read->items) labels[item.metadata.key()] = &item.metadata.labels;
+  for (api::ResourceClaim& claim : claims)
+    if (const auto found = labels.find(claim.metadata.key()); found != labels.end())
+      claim.metadata.labels = *found->second;
+}
+
 template <class T>
 Result<PageEnd> add_items(Objects& objects, ByKey<T>& table, std::string_view text) {
   auto page = api::decode_list<T>(text);
@@ -16,6 +29,7 @@ Result<PageEnd> add_items(Objects& objects, ByKey<T>& table, std::string_view te
     return fail(Code::kResourceExhausted, "more than " + std::to_string(kMaxObjects) + " objects of one kind");
   for (const Error& error : page->errors)
     if (objects.unreadable.size() < kMaxUnreadable) objects.unreadable.push_back(error.message());
+  if constexpr (std::is_same_v<T, api::ResourceClaim>) read_labels(page->items, text);
   PageEnd end{page->metadata.continue_token, page->items.size()};
   for (T& item : page->items) {
     auto object = std::make_shared<const T>(std::move(item));

@@ -91,14 +91,16 @@ CounterAmounts counter_totals(const std::vector<const api::ResourceSlice*>& slic
   return totals;
 }
 
+bool keeps_claims_away(const api::DeviceTaint& taint, const std::vector<std::string>& ignored_taints) {
+  if (taint.effect == "NoExecute") return true;
+  return taint.effect == "NoSchedule" &&
+         std::find(ignored_taints.begin(), ignored_taints.end(), taint.key) == ignored_taints.end();
+}
+
 bool may_be_had(const inventory::DeviceInfo& device, const std::vector<std::string>& ignored_taints) {
-  const auto keeps_away = [&](const api::DeviceTaint& taint) {
-    if (taint.effect == "NoExecute") return true;
-    return taint.effect == "NoSchedule" &&
-           std::find(ignored_taints.begin(), ignored_taints.end(), taint.key) == ignored_taints.end();
-  };
   return device.available && device.refused.empty() &&
-         std::none_of(device.taints.begin(), device.taints.end(), keeps_away);
+         std::none_of(device.taints.begin(), device.taints.end(),
+                      [&](const api::DeviceTaint& taint) { return keeps_claims_away(taint, ignored_taints); });
 }
 
 Silicon::Silicon(const std::vector<const api::ResourceSlice*>& slices) : totals_(counter_totals(slices)) {

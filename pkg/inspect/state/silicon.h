@@ -28,8 +28,9 @@ CounterAmounts counter_use(const api::Device& device);
 // What the pool's slices publish.
 CounterAmounts counter_totals(const std::vector<const api::ResourceSlice*>& slices);
 
-// Not held exclusively, its counters fit, and nothing keeps claims away from it. NoSchedule taints with an ignored key
-// do not.
+// NoExecute and NoSchedule do, but NoSchedule not with an ignored key.
+bool keeps_claims_away(const api::DeviceTaint& taint, const std::vector<std::string>& ignored_taints);
+// Not held exclusively, its counters fit, and no taint keeps claims away from it.
 bool may_be_had(const inventory::DeviceInfo& device, const std::vector<std::string>& ignored_taints = {});
 
 // The devices of one pool. `slices` (those of its generation) must outlive it.

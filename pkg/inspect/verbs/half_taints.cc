@@ -58,11 +58,11 @@ RulesByDevice rules_by_device(const Objects& objects) {
   return rules;
 }
 
-std::string text_of_taint(const api::DeviceTaint& taint) {
+}  // namespace
+
+std::string taint_text(const api::DeviceTaint& taint) {
   return taint.key + (taint.value.empty() ? "" : "=" + taint.value) + ":" + taint.effect;
 }
-
-}  // namespace
 
 std::vector<HalfTaint> half_taints(const Objects& objects) {
   std::vector<HalfTaint> found;
@@ -83,7 +83,7 @@ std::vector<HalfTaint> half_taints(const Objects& objects) {
           HalfTaint half{rule->metadata.name,
                          {pool.first, pool.second, device.name},
                          slice->per_device_node_selection ? device.node_name : slice->node_name,
-                         text_of_taint(rule->taint),
+                         taint_text(rule->taint),
                          {}};
           for (const std::string& part : parts)
             if (!reach.reaches(pool, part, rule->taint)) half.usable.push_back(part);

@@ -12,6 +12,9 @@
 
 namespace dra::inspect {
 
+// "key=value:Effect", as kubectl dra taint takes it.
+std::string taint_text(const api::DeviceTaint& taint);
+
 struct HalfTaint {
   std::string rule;  // its name
   inventory::DeviceName device;

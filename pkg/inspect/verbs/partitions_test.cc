@@ -268,6 +268,38 @@ TEST(TopOfCards, NodesInNaturalOrderWithASum) {
   EXPECT_EQ(one.after, Texts{});
 }
 
+TEST(TopOfCards, TroubleNamesTheTaintsOfBadCards) {
+  const auto trouble = [](const Gpus& world, const StateOptions& options) {
+    State state(world.objects, options);
+    return top_nodes(state, {}).tables.at(0).rows.at(0).cells.back().text;
+  };
+  Gpus world(2);
+  EXPECT_EQ(trouble(world, {}), "-");
+  world.write(world.plan("n/gpu-1", "NoSchedule", 0, true));
+  EXPECT_EQ(trouble(world, {}), "1 device tainted ecc=bad:NoSchedule");
+  world.write(world.plan("n/gpu-1", "NoSchedule"));
+  EXPECT_EQ(trouble(world, {}), "7 devices tainted ecc=bad:NoSchedule");
+  StateOptions ignores;
+  ignores.ignored_taints = {"ecc"};
+  EXPECT_EQ(trouble(world, ignores), "-");
+}
+
+TEST(TopOfCards, ClaimsAreSelectedByTheirLabels) {
+  Objects objects;
+  ASSERT_TRUE(add_page(objects, "resourceclaims", R"({"items": [
+      {"metadata": {"name": "a", "namespace": "ml", "labels": {"app": "train"}}},
+      {"metadata": {"name": "b", "namespace": "ml", "labels": {"app": "web"}}},
+      {"metadata": {"name": "c", "namespace": "ml"}}]})"));
+  const State state(objects, {});
+  Scope scope;
+  scope.labels.match_expressions.push_back({"app", "In", {"train"}});
+  const Answer answer = top_claims(state, scope);
+  ASSERT_EQ(answer.tables.at(0).rows.size(), 1u);
+  EXPECT_EQ(answer.tables[0].rows[0].name, "resourceclaim/a");
+  scope.labels.match_expressions = {{"app", "NotIn", {"train"}}};
+  EXPECT_EQ(top_claims(state, scope).tables.at(0).rows.size(), 2u);
+}
+
 TEST(TopOfCards, ACutGpuOfAClassIsInAColumn) {
   Gpus world(5);
   auto whole = std::make_shared<api::DeviceClass>(*world.objects.classes.at("gpu"));

@@ -3,8 +3,10 @@
 #include <map>
 
 #include "pkg/api/selectors.h"
+#include "pkg/inspect/answer/sort.h"
 #include "pkg/inspect/state/shapes.h"
 #include "pkg/inspect/state/silicon.h"
+#include "pkg/inspect/verbs/half_taints.h"
 #include "pkg/inspect/verbs/top.h"
 #include "pkg/inspect/verbs/top_cells.h"
 #include "pkg/inventory/amount.h"
@@ -19,37 +21,9 @@ struct Bin {
   uint32_t devices = 0, held = 0;  // by name
   std::vector<FreeShape> shapes;
   std::map<std::string, inventory::Amount> shared_left;
-  std::vector<std::string> troubles;  // of pools
+  std::vector<std::string> troubles;        // of pools
+  std::map<std::string, uint32_t> tainted;  // devices, by the taint that keeps claims away
 };
-
-// "tpu-2" before "tpu-15": digits compare as numbers.
-bool natural_less(std::string_view a, std::string_view b) {
-  const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };
-  const auto digits = [&](std::string_view text, size_t from) {
-    size_t end = from;
-    while (end < text.size() && is_digit(text[end])) ++end;
-    while (from + 1 < end && text[from] == '0') ++from;
-    return std::pair{text.substr(from, end - from), end};
-  };
-  size_t i = 0, j = 0;
-  while (i < a.size() && j < b.size()) {
-    if (is_digit(a[i]) && is_digit(b[j])) {
-      const auto [one, after_one] = digits(a, i);
-      const auto [other, after_other] = digits(b, j);
-      if (one.size() != other.size()) return one.size() < other.size();
-      if (one != other) return one < other;
-      i = after_one;
-      j = after_other;
-    } else if (a[i] != b[j]) {
-      return a[i] < b[j];
-    } else {
-      ++i;
-      ++j;
-    }
-  }
-  if (i < a.size() || j < b.size()) return j < b.size();
-  return a < b;  // they differ in leading zeros, if at all
-}
 
 // By node, then driver.
 struct RowOrder {
@@ -212,6 +186,19 @@ CardCounts cards_of_usage(const inventory::Usage& usage) {
   return cards;
 }
 
+void count_tainted(Bin& bin, const State& state, const std::vector<inventory::DeviceInfo>& devices) {
+  for (const inventory::DeviceInfo& device : devices)
+    for (const api::DeviceTaint& taint : device.taints)
+      if (keeps_claims_away(taint, state.options.ignored_taints)) ++bin.tainted[taint_text(taint)];
+}
+
+// Of pools, then of taints.
+std::string troubles_text(const Bin& bin) {
+  std::vector<std::string> troubles = bin.troubles;
+  for (const auto& [taint, count] : bin.tainted) troubles.push_back(counted(count, "device") + " tainted " + taint);
+  return join(troubles, "; ");
+}
+
 // Counts one entry of Inventory::pools_by_node(), by its slices.
 void add_pool(Bin& bin, const State& state, const inventory::PoolInfo& pool,
               const std::vector<const api::ResourceSlice*>& slices, DevicesOfParts& parts, const SharedUse& use) {
@@ -221,6 +208,7 @@ void add_pool(Bin& bin, const State& state, const inventory::PoolInfo& pool,
   const inventory::Usage usage = state.inventory.usage(pool, state.options.ignored_taints);
   bin.devices += usage.total;
   bin.held += usage.used;
+  if (usage.tainted > 0) count_tainted(bin, state, parts.of(pool));
   if (pool.refused.empty() && !pool.refuses_some && each_is_a_card(slices)) {
     bin.cards += cards_of_usage(usage);
     return;
@@ -279,7 +267,7 @@ Answer top_nodes(State& state, const Scope& scope) {
         {where.first == kAnyNode ? "" : "node/" + where.first,
          {where.first, where.second, bin.cards.total, bin.cards.whole, bin.cards.cut, bin.cards.free,
           bad_cell(bin.cards.bad), some_or_dash(shapes_text(bin.shapes)), some_or_dash(shared_text(bin.shared_left)),
-          bin.devices, bin.held, some_or_dash(join(bin.troubles, "; "))}});
+          bin.devices, bin.held, some_or_dash(troubles_text(bin))}});
     for (const std::string& trouble : bin.troubles)
       if (answer.notes.size() < 20) answer.notes.push_back("pool " + trouble);
   }
