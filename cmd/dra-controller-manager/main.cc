@@ -11,6 +11,7 @@
 #include <optional>
 #include <sstream>
 #include <string>
+#include <utility>
 
 #include "client/election/elector.h"
 #include "client/transport/curl_transport.h"
@@ -150,7 +151,8 @@ class Process {
     return checks;
   }
 
-  // The server must answer once before anything starts; a failure is reported in one line.
+  // The server must answer once before anything starts. The first failure is reported at once, so that a log that is read
+  // while the process still tries says why it does nothing; the last one ends the process.
   void contact() {
     give_up_at_ = reactor_.clock().mono_now() + kFirstContact;
     try_contact();
@@ -162,10 +164,14 @@ class Process {
     call_ = transport_.send(std::move(request), [this](Result<client::Response> answer) {
       if (stopping_) return;
       if (answer && answer->status < 500 && answer->status != 401) return begin();
-      const std::string why =
-          answer ? "it answered with status " + std::to_string(answer->status) : answer.error().message();
-      if ((answer && answer->status == 401) || reactor_.clock().mono_now() >= give_up_at_)
-        return give_up(Error(Code::kUnavailable, why));
+      if (answer && answer->status == 401)
+        return give_up(Error(Code::kUnauthenticated, "the token, or the client certificate, is not accepted (401)"));
+      const Error why(Code::kUnavailable, answer ? "it answered with status " + std::to_string(answer->status)
+                                                 : answer.error().message());
+      if (reactor_.clock().mono_now() >= give_up_at_) return give_up(why);
+      if (!std::exchange(contact_reported_, true))
+        log::error(why, "The API server cannot be used yet; it is tried again for 10 s",
+                   {{"server", config_.server}, {"origin", config_.origin}});
       timer_ = reactor_.after(std::chrono::milliseconds(500), [this] { try_contact(); });
     });
   }
@@ -260,6 +266,7 @@ class Process {
   Handle call_, timer_, patience_, release_timer_;
   MonoTime give_up_at_{}, stop_at_{}, release_until_{};
   int none_gated_ = 0;
+  bool contact_reported_ = false;
   bool stopping_ = false;
   int status_ = 0;
 };

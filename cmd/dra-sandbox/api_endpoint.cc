@@ -8,9 +8,9 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
-#include <map>
 #include <sstream>
 
+#include "cmd/flag_values.h"
 #include "pkg/apiserver/rest/request.h"
 #include "pkg/base/secret.h"
 #include "pkg/base/strings.h"
@@ -86,7 +86,9 @@ Result<std::string> administrator_token(const EndpointOptions& options) {
 
 void add_endpoint_flags(CLI::App& app, EndpointOptions& o) {
   app.add_option("--bind-address", o.bind_address, "IP address to listen on")->capture_default_str();
-  app.add_option("--port", o.port, "port to listen on; 0 takes any free one")->capture_default_str();
+  app.add_option("--port", o.port, "port to listen on; 0 takes any free one")
+      ->capture_default_str()
+      ->check(cmd::port_from(0));
   app.add_option("--token", o.token,
                  "fixed bearer token of the administrator, on a loopback address only (default: a random one at every "
                  "start, in the kubeconfig)");
@@ -95,20 +97,16 @@ void add_endpoint_flags(CLI::App& app, EndpointOptions& o) {
   cert->needs(key);
   key->needs(cert);
   app.add_option("--kubeconfig", o.kubeconfig_file, "write a kubeconfig for this server here");
-  static const std::map<std::string, apiserver::AuthorizationMode> kModes{
-      {"RBAC", apiserver::AuthorizationMode::kRbac}, {"AlwaysAllow", apiserver::AuthorizationMode::kAlwaysAllow}};
-  app.add_option("--authorization-mode", o.authorization,
-                 "RBAC: roles and bindings say what others than the administrator may do; AlwaysAllow: everything")
-      ->transform(CLI::CheckedTransformer(kModes).description(""))
-      ->type_name("MODE")
-      ->default_str("RBAC");
-  static const std::map<std::string, bool> kVersions{{"all", false}, {"default", true}};
-  app.add_option("--api-versions", o.only_stable_versions,
-                 "all: alpha and beta versions too, DeviceTaintRules among them; default: what a cluster without "
-                 "--runtime-config serves (of resource.k8s.io v1 alone)")
-      ->transform(CLI::CheckedTransformer(kVersions).description(""))
-      ->type_name("all|default")
-      ->default_str("all");
+  using apiserver::AuthorizationMode;
+  cmd::add_choice<AuthorizationMode>(
+      app, "--authorization-mode", o.authorization,
+      {{"RBAC", AuthorizationMode::kRbac}, {"AlwaysAllow", AuthorizationMode::kAlwaysAllow}},
+      "RBAC: roles and bindings say what others than the administrator may do; AlwaysAllow: everything")
+      ->type_name("RBAC|AlwaysAllow");
+  cmd::add_choice<bool>(app, "--api-versions", o.only_stable_versions, {{"all", false}, {"default", true}},
+                        "all: alpha and beta versions too, DeviceTaintRules among them; default: what a cluster "
+                        "without --runtime-config serves (of resource.k8s.io v1 alone)")
+      ->type_name("all|default");
   app.add_option(
       "--runtime-config", o.runtime_config,
       "API versions to leave out or to serve, as GROUP/VERSION=false,... (resource.k8s.io/v1=false). PodGroups "
