@@ -267,7 +267,7 @@ std::string Transfer::why_unreachable(CURLcode code) const {
   if (code == CURLE_OPERATION_TIMEDOUT) return "no connection came about in time";  // nothing else has a limit in libcurl
   long number = 0;
   curl_easy_getinfo(easy, CURLINFO_OS_ERRNO, &number);
-  if (number == 0) return error_text[0] != '\0' ? error_text : curl_easy_strerror(code);
+  if (number == 0) return "no connection; look at the address, and whether the server is up";
   std::string text = std::strerror(static_cast<int>(number));
   if (text.size() > 1 && std::islower(static_cast<unsigned char>(text[1])) != 0)
     text[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(text[0])));
