@@ -79,5 +79,21 @@ TEST_F(StrategyOfClass, TheEventSaysWhy) {
   EXPECT_NE(write().success_event->note.find(" on node n1, which "), std::string::npos) << write().success_event->note;
 }
 
+// Network cards of the node are no reason to say that more GPUs stay whole.
+TEST_F(StrategyOfClass, TheEventCountsTheCardsOfThePodsDriver) {
+  annotate("best-fit");
+  inventory.apply_slice(test::local_slice("net.example.com", "n2", "nic-", 3));
+  nodes.facts = {{"n1", {1000, 0}}, {"n2", {1000, 3}}};  // the pod prefers n2
+  test::WholeController reconciler(parts(options, inventory, allocator, nodes));
+  last = reconciler.reconcile(view, reconcile::pod_key("default/p"));
+  ASSERT_EQ(node_chosen(), "n2");
+  proven(allocated("c", "n2", "gpu-0", true, {"p"}), "p");
+  last = reconciler.reconcile(view, reconcile::pod_key("default/p"));
+  ASSERT_TRUE(write().success_event);
+  EXPECT_NE(write().success_event->note.find(", which keeps 1 of 2 cards of gpu.example.com whole on n2"),
+            std::string::npos)
+      << write().success_event->note;
+}
+
 }  // namespace
 }  // namespace dra::allocation::strategy_test
