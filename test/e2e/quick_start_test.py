@@ -29,9 +29,10 @@ FORM_ONLY = {
     "kubectl label namespace NAME": "NAME is the reader's",
 }
 MAKE = """#!/bin/sh
-# The target exists; the programs are those that the test was given.
+# The target exists; the programs are those that the test was given. The demonstration takes seconds: it runs once.
 /usr/bin/make -n "$1" >/dev/null || exit 2
-[ "$1" != demo ] || exec scripts/demo build/quick/bin
+[ "$1" = demo ] && [ ! -e demonstrated ] || exit 0
+scripts/demo build/quick/bin && touch demonstrated
 """
 
 
@@ -166,6 +167,9 @@ def main():
     kubectls = sandbox.find_kubectls()
     if not kubectls:
         print("skipped: no kubectl on PATH or in build/tools")
+        return 77
+    if subprocess.run(["git", "rev-parse", "HEAD"], cwd=sandbox.ROOT, capture_output=True, check=False).returncode != 0:
+        print("skipped: not a clone, so it cannot be cloned")
         return 77
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="dra-quick-start-") as folder:

@@ -82,13 +82,22 @@ TEST_F(StrategyOfClass, TheEventSaysWhy) {
 // Network cards of the node are no reason to say that more GPUs stay whole.
 TEST_F(StrategyOfClass, TheEventCountsTheCardsOfThePodsDriver) {
   annotate("best-fit");
-  inventory.apply_slice(test::local_slice("net.example.com", "n2", "nic-", 3));
-  nodes.facts = {{"n1", {1000, 0}}, {"n2", {1000, 3}}};  // the pod prefers n2
+  auto claim = make_claim("c");
+  claim.spec.requests[0].exactly->selectors = {"device.driver == \"gpu.example.com\""};
+  put(claim);
+  api::ResourceSlice cards = test::local_slice("net.example.com", "n2", "nic-", 3);
+  cards.metadata.name = "n2-nics";
+  inventory.apply_slice(cards);
+  allocated("y", "n1", "gpu-1", false, {});  // n1 is full
   test::WholeController reconciler(parts(options, inventory, allocator, nodes));
-  last = reconciler.reconcile(view, reconcile::pod_key("default/p"));
+  const auto run = [&] {
+    last = reconciler.reconcile(view, reconcile::pod_key("default/p"));
+    for (reconcile::Effect& effect : last.at_its_turn) last.effects.push_back(std::move(effect));
+  };
+  run();
   ASSERT_EQ(node_chosen(), "n2");
   proven(allocated("c", "n2", "gpu-0", true, {"p"}), "p");
-  last = reconciler.reconcile(view, reconcile::pod_key("default/p"));
+  run();
   ASSERT_TRUE(write().success_event);
   EXPECT_NE(write().success_event->note.find(", which keeps 1 of 2 cards of gpu.example.com whole on n2"),
             std::string::npos)
