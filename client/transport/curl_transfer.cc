@@ -264,7 +264,8 @@ void Transfer::rewind() {
 // Why nothing was sent: in the words of the operating system where it has some.
 std::string Transfer::why_unreachable(CURLcode code) const {
   if (code == CURLE_COULDNT_RESOLVE_HOST) return "the name of its host cannot be resolved";
-  if (code == CURLE_OPERATION_TIMEDOUT) return "no connection came about in time";  // nothing else has a limit in libcurl
+  if (code == CURLE_OPERATION_TIMEDOUT)
+    return "no connection came about in time";  // nothing else has a limit in libcurl
   long number = 0;
   curl_easy_getinfo(easy, CURLINFO_OS_ERRNO, &number);
   if (number == 0) return "no connection; look at the address, and whether the server is up";

@@ -140,7 +140,8 @@ int run_allocator(const std::vector<std::string>& arguments) {
   app.add_option("--out", flags.out, "file for the results, one JSON object a line");
   app.add_option("--strategy", flags.strategy, "first-fit: upstream's order, and its errors where it gives up")
       ->check(cmd::one_of({"first-fit"}));
-  app.add_option("--repeat", flags.repeat, "further decisions per case, for nanos")->check(cmd::in_range(0, 1'000'000, "whole number"));
+  app.add_option("--repeat", flags.repeat, "further decisions per case, for nanos")
+      ->check(cmd::in_range(0, 1'000'000, "whole number"));
   const auto count = cmd::in_range<uint64_t>(0, 1'000'000'000, "whole number");
   app.add_option("--random", flags.random_worlds, "instead of --in: compare on that many random worlds")->check(count);
   app.add_option("--small", flags.small_worlds, "instead of --in: compare on every n-th of the enumerated small worlds")

@@ -19,7 +19,8 @@ std::string locate(const std::string& path) {
 }
 
 int cannot_read(const char* command, const std::string& path) {
-  const std::string looked = path.find('/') != std::string::npos ? "" : ", here or in " + test::conformance_data().folder;
+  const std::string looked =
+      path.find('/') != std::string::npos ? "" : ", here or in " + test::conformance_data().folder;
   std::fprintf(stderr, "dra-conformance %s: --in: cannot read %s%s\n", command, quote(path).c_str(), looked.c_str());
   return 2;
 }

@@ -14,8 +14,8 @@ std::string locate(const std::string& path);
 // number of the line.
 bool each_line(const std::string& path, const std::function<void(const std::string&)>& f);
 
-// Says on standard error that the file of `--in` or `--out`, as it was typed, cannot be read or written; returns the exit
-// status.
+// Says on standard error that the file of `--in` or `--out`, as it was typed, cannot be read or written; returns the
+// exit status.
 int cannot_read(const char* command, const std::string& path);
 int cannot_write(const char* command, const std::string& path);
 

@@ -72,7 +72,8 @@ std::string of_modes(const Flags& flags, const Given& given) {
 std::string of_controllers(const Flags& flags, const Given& given) {
   const reconcile::Settings& s = flags.manager.settings;
   return first_of({
-      {s.controllers.empty(), "--controllers leaves no controller, so nothing would be done; use * for all, or *,-name for all but one"},
+      {s.controllers.empty(),
+       "--controllers leaves no controller, so nothing would be done; use * for all, or *,-name for all but one"},
       {s.claim_templates == manager::ClaimTemplates::kOwn && !runs(flags, "claimtemplate"),
        "--claim-templates=own makes claims, and --controllers leaves out claimtemplate, which does it; add it, or use "
        "--claim-templates=observe"},
@@ -80,7 +81,8 @@ std::string of_controllers(const Flags& flags, const Given& given) {
        "--device-taint-eviction=own evicts pods, and --controllers leaves out tainteviction, which does it; add it, or "
        "use --device-taint-eviction=observe"},
       {given("--scheduling") && !runs(flags, "allocation"),
-       "--scheduling says how pods are served, and --controllers leaves out allocation, which does it; add it, or leave "
+       "--scheduling says how pods are served, and --controllers leaves out allocation, which does it; add it, or "
+       "leave "
        "--scheduling out"},
       {s.release_gates && !runs(flags, "allocation"),
        "--release-gates lifts gates, and --controllers leaves out allocation, which does it; add it"},

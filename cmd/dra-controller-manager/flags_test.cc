@@ -85,7 +85,8 @@ TEST(Flags, OfControllersTakeTheirWordsAndNothingElse) {
         const Parsed parsed = parse({"--" + name + "=" + other});
         EXPECT_FALSE(parsed.flags) << other;
         EXPECT_EQ(parsed.exit_status, 1);
-        EXPECT_NE(parsed.text.find("--" + name + ": \"" + other + "\" is not one of"), std::string::npos) << parsed.text;
+        EXPECT_NE(parsed.text.find("--" + name + ": \"" + other + "\" is not one of"), std::string::npos)
+            << parsed.text;
         for (const std::string_view word : flag.words) EXPECT_NE(parsed.text.find(word), std::string::npos);
         EXPECT_EQ(std::count(parsed.text.begin(), parsed.text.end(), '\n'), 1) << parsed.text;
       }

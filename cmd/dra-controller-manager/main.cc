@@ -151,8 +151,8 @@ class Process {
     return checks;
   }
 
-  // The server must answer once before anything starts. The first failure is reported at once, so that a log that is read
-  // while the process still tries says why it does nothing; the last one ends the process.
+  // The server must answer once before anything starts. The first failure is reported at once, so that a log that is
+  // read while the process still tries says why it does nothing; the last one ends the process.
   void contact() {
     give_up_at_ = reactor_.clock().mono_now() + kFirstContact;
     try_contact();
@@ -166,8 +166,8 @@ class Process {
       if (answer && answer->status < 500 && answer->status != 401) return begin();
       if (answer && answer->status == 401)
         return give_up(Error(Code::kUnauthenticated, "the token, or the client certificate, is not accepted (401)"));
-      const Error why(Code::kUnavailable, answer ? "it answered with status " + std::to_string(answer->status)
-                                                 : answer.error().message());
+      const Error why(Code::kUnavailable,
+                      answer ? "it answered with status " + std::to_string(answer->status) : answer.error().message());
       if (reactor_.clock().mono_now() >= give_up_at_) return give_up(why);
       if (!std::exchange(contact_reported_, true))
         log::error(why, "The API server cannot be used yet; it is tried again for 10 s",

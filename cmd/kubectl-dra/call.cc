@@ -38,6 +38,31 @@ Result<client::ServerConfig> server_config(const CommonFlags& common, const clie
   return client::load_config({common.kubeconfig, common.context, common.server}, environment, context);
 }
 
+void add_common(CLI::App& app, CommonFlags& common) {
+  app.add_option("-n,--namespace", common.ns, "the namespace; without it that of the context");
+  app.add_flag("-A,--all-namespaces", common.all_namespaces, "all namespaces");
+  app.add_option("-l,--selector", common.selector,
+                 "labels of the nodes, claims or namespaces that top lists: a=b,c!=d");
+  app.add_option("--from", common.from, "read this snapshot instead of a server");
+  app.add_option("--kubeconfig", common.kubeconfig, "the kubeconfig file");
+  app.add_option("--context", common.context, "the context in it");
+  app.add_option("-s,--server", common.server, "the address of the API server");
+  app.add_option("--manager-namespace", common.manager_ns,
+                 "where the manager runs, if you may read its Lease there alone");
+  app.add_flag("-w,--watch", common.watch,
+               "ask again, every 2 s at most, and print the answer when it changes; Ctrl-C ends with its exit status");
+  app.add_flag("--times", common.times, "say on standard error how long reading and answering took");
+  app.add_option("--feature-gates", common.feature_gates,
+                 "DRA gates of this cluster that differ from those of its release: Name=true,...");
+  app.add_option("--kubernetes-version", common.kubernetes_version,
+                 "decide by the rules of this release (1.36, 1.37) instead of the server's or the snapshot's");
+  app.add_option("--ignore-unknown-fields", common.ignored_fields, "the manager's --ignore-unknown-fields");
+  app.add_option("--ignore-taints", common.ignore_taints, "keys of NoSchedule taints that the manager ignores");
+  app.add_option("--strategy", common.strategy, "the manager's --strategy, where it is not best-fit")
+      ->check(cmd::one_of({"first-fit", "best-fit", "pack", "spread"}));
+  app.add_option("--topology-levels", common.topology_levels, "the manager's --topology-levels, for groups");
+}
+
 // `options`: what to read; the server and the namespace come from the flags.
 Result<inspect::Objects> read_cluster(CommonFlags& common, inspect::ServerOptions options) {
   if (!common.from.empty()) return inspect::read_snapshot(common.from);
@@ -80,8 +105,6 @@ std::string contradiction_of_call(const CommonFlags& common) {
   for (const auto& [flag, value] : of_servers)
     if (!value.empty() && !common.from.empty())
       return std::string("--from reads a snapshot, and ") + flag + " is about a server; give one of them";
-  if (common.all_namespaces && !common.ns.empty())
-    return "-n " + quote(common.ns) + " is one namespace, and -A means all; give one of them";
   return "";
 }
 
@@ -93,29 +116,8 @@ bool is_namespace_name(std::string_view name) {
 
 }  // namespace
 
-void add_common(CLI::App& app, CommonFlags& common) {
-  app.add_option("-n,--namespace", common.ns, "the namespace; without it that of the context");
-  app.add_flag("-A,--all-namespaces", common.all_namespaces, "all namespaces");
-  app.add_option("-l,--selector", common.selector,
-                 "labels of the nodes, claims or namespaces that top lists: a=b,c!=d");
-  app.add_option("--from", common.from, "read this snapshot instead of a server");
-  app.add_option("--kubeconfig", common.kubeconfig, "the kubeconfig file");
-  app.add_option("--context", common.context, "the context in it");
-  app.add_option("-s,--server", common.server, "the address of the API server");
-  app.add_option("--manager-namespace", common.manager_ns,
-                 "where the manager runs, if you may read its Lease there alone");
-  app.add_flag("-w,--watch", common.watch,
-               "ask again, every 2 s at most, and print the answer when it changes; Ctrl-C ends with its exit status");
-  app.add_flag("--times", common.times, "say on standard error how long reading and answering took");
-  app.add_option("--feature-gates", common.feature_gates,
-                 "DRA gates of this cluster that differ from those of its release: Name=true,...");
-  app.add_option("--kubernetes-version", common.kubernetes_version,
-                 "decide by the rules of this release (1.36, 1.37) instead of the server's or the snapshot's");
-  app.add_option("--ignore-unknown-fields", common.ignored_fields, "the manager's --ignore-unknown-fields");
-  app.add_option("--ignore-taints", common.ignore_taints, "keys of NoSchedule taints that the manager ignores");
-  app.add_option("--strategy", common.strategy, "the manager's --strategy, where it is not best-fit")
-      ->check(cmd::one_of({"first-fit", "best-fit", "pack", "spread"}));
-  app.add_option("--topology-levels", common.topology_levels, "the manager's --topology-levels, for groups");
+void add_flags_of_all_verbs(CLI::App& app, CommonFlags& common) {
+  add_common(app, common);
 }
 
 std::optional<int> parse_call(const Verb& verb, const std::vector<std::string>& given, Call& call) {

@@ -9,9 +9,10 @@
 
 namespace dra::kubectl {
 
-// Adds the flags that all verbs have (call.cc).
-void add_common(CLI::App& app, CommonFlags& common);
-// How the verb is written and what it takes, wrapped at `width`; `app` is not used for parsing afterwards.
+// call.cc.
+void add_flags_of_all_verbs(CLI::App& app, CommonFlags& common);
+// How the verb is written and what it takes, wrapped at `width` (0: 80 columns); `app` is not used for parsing
+// afterwards.
 std::string verb_help(CLI::App& app, const Verb& verb, size_t width);
 // The page of `kubectl dra options`.
 std::string options_help(size_t width);

@@ -92,7 +92,8 @@ int run_completion(const std::vector<std::string>& arguments) {
     return print_or_complain(completion_help(), 0);
   const auto script = arguments.size() == 1 ? completion_script(arguments[0]) : std::nullopt;
   if (!script)
-    return complain("completion " + (arguments.empty() ? "needs a shell" : quote(join(arguments, " ")) + " is not known") +
+    return complain("completion " +
+                        (arguments.empty() ? "needs a shell" : quote(join(arguments, " ")) + " is not known") +
                         "; use one of bash, zsh, fish",
                     inspect::Status::kUsage);
   return print_or_complain(*script, 0);

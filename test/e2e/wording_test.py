@@ -70,7 +70,6 @@ REFUSED = (
     (["kubectl-dra", "top", "--strategy=fast"], '--strategy: "fast" is not one of first-fit, best-fit, pack, spread'),
     (["kubectl-dra", "top", "--kubernetes-version=1.40", "--from", "x"], '--kubernetes-version: "1.40" is not a release whose rules are known'),
     (["kubectl-dra", "top", "--from", "x", "-s", "https://127.0.0.1:1"], "--from reads a snapshot, and --server is about a server; give one of them"),
-    (["kubectl-dra", "top", "-n", "ml", "-A"], '-n "ml" is one namespace, and -A means all; give one of them'),
     (["kubectl-dra", "completion", "tcsh"], 'completion "tcsh" is not known; use one of bash, zsh, fish'),
     (["kubectl-dra", "version", "client"], 'version takes nothing; "client" is not expected'),
     (["kubectl-dra", "top", "-s", "https://127.0.0.1:1"], "cannot reach https://127.0.0.1:1: "),
