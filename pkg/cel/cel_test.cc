@@ -115,8 +115,7 @@ TEST(Compile, SaysWhichFieldsThereAreAndWhatASelectorIs) {
     const CompileResult r = compile(expression, {});
     return r.error ? r.error->hint : "";
   };
-  EXPECT_EQ(hint("device.foo == 1"),
-            "the fields of device are driver, attributes, capacity, allowMultipleAllocations");
+  EXPECT_EQ(hint("device.foo == 1"), "the fields of device are driver, attributes, capacity, allowMultipleAllocations");
   EXPECT_EQ(hint("driver == 'x'").rfind("a selector has one variable, device, with the fields driver, ", 0), 0u);
   EXPECT_EQ(hint("device.driver").rfind("the expression is of type string, and a selector is true or false", 0), 0u);
   EXPECT_EQ(hint("device.driver == 'x'"), "");
