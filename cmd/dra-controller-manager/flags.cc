@@ -70,7 +70,8 @@ std::string switch_on_cel_extensions(const std::string& list, manager::ManagerOp
 // Topology levels are label keys or device attributes, and few.
 std::string wrong_level(const std::vector<std::string>& levels) {
   if (levels.size() > gang::kMaxTopologyLevels)
-    return "--topology-levels has more than " + std::to_string(gang::kMaxTopologyLevels) + " levels";
+    return "--topology-levels has " + std::to_string(levels.size()) + " levels; name at most " +
+           std::to_string(gang::kMaxTopologyLevels);
   for (const std::string& level : levels)
     if (!api::topology_level_problems(level).empty())
       return "--topology-levels: \"" + level + "\" is neither the key of a label nor attribute:<domain>/<name>";

@@ -3,8 +3,10 @@
 // is logged as one line.
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <fstream>
 #include <memory>
@@ -17,6 +19,7 @@
 #include "client/transport/curl_transport.h"
 #include "cmd/dra-controller-manager/flags.h"
 #include "pkg/base/random.h"
+#include "pkg/base/strings.h"
 #include "pkg/http/server.h"
 #include "pkg/log/log.h"
 #include "pkg/manager/manager.h"
@@ -43,19 +46,21 @@ std::string host_name() {
   return ::gethostname(name, sizeof(name) - 1) == 0 ? std::string(name) : std::string("unknown");
 }
 
-Result<std::string> read_serving_file(const std::string& path) {
+Result<std::string> read_serving_file(const char* flag, const std::string& path) {
+  errno = 0;
   std::ifstream in(path, std::ios::binary);
   std::ostringstream text;
-  if (!in || !(text << in.rdbuf())) return fail(Code::kInvalidArgument, "cannot read " + path);
-  return text.str();
+  if (in && (text << in.rdbuf())) return text.str();
+  const std::string why = errno == 0 ? "it is empty, or not a file" : std::strerror(errno);
+  return fail(Code::kInvalidArgument, std::string(flag) + ": cannot read " + quote(path) + ": " + why);
 }
 
 // The certificate from the files that the flags name, or one made for this run.
 Result<http::Certificate> serving_certificate(const Flags& flags) {
   if (flags.tls_certificate_file.empty()) return http::make_self_signed_certificate(host_name());
-  auto certificate = read_serving_file(flags.tls_certificate_file);
+  auto certificate = read_serving_file("--tls-cert-file", flags.tls_certificate_file);
   if (!certificate) return fail(certificate.error());
-  auto key = read_serving_file(flags.tls_key_file);
+  auto key = read_serving_file("--tls-private-key-file", flags.tls_key_file);
   if (!key) return fail(key.error());
   return http::Certificate{*certificate, *key};
 }

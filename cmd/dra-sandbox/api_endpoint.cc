@@ -22,11 +22,13 @@ namespace {
 
 constexpr Duration kCertificateCheck = std::chrono::minutes(1);
 
-Result<std::string> read_pem(const std::string& path) {
+Result<std::string> read_pem(const char* flag, const std::string& path) {
+  errno = 0;
   std::ifstream in(path, std::ios::binary);
   std::stringstream text;
-  if (!in || !(text << in.rdbuf())) return fail(Code::kInvalidArgument, "cannot read " + path);
-  return text.str();
+  if (in && (text << in.rdbuf())) return text.str();
+  const std::string why = errno == 0 ? "it is empty, or not a file" : std::strerror(errno);
+  return fail(Code::kInvalidArgument, std::string(flag) + ": cannot read " + quote(path) + ": " + why);
 }
 
 std::string kubeconfig_text(const std::string& url, const std::string& certificate, const std::string& token) {
@@ -43,7 +45,8 @@ std::string kubeconfig_text(const std::string& url, const std::string& certifica
 Result<void> write_private_file(const std::string& path, const std::string& text) {
   const std::string temporary = path + "." + secret_text(8);
   auto wrong = [&](const char* what) {
-    return fail(Code::kInvalidArgument, std::string("cannot ") + what + " " + path + ": " + std::strerror(errno));
+    return fail(Code::kInvalidArgument,
+                std::string("--kubeconfig: cannot ") + what + " " + quote(path) + ": " + std::strerror(errno));
   };
   const int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (fd < 0) return wrong("create");
@@ -57,9 +60,9 @@ Result<void> write_private_file(const std::string& path, const std::string& text
 
 Result<http::Certificate> serving_certificate(const EndpointOptions& options) {
   if (options.certificate_file.empty()) return http::make_self_signed_certificate(options.bind_address);
-  auto certificate = read_pem(options.certificate_file);
+  auto certificate = read_pem("--cert", options.certificate_file);
   if (!certificate) return fail(certificate.error());
-  auto key = read_pem(options.key_file);
+  auto key = read_pem("--key", options.key_file);
   if (!key) return fail(key.error());
   return http::Certificate{*certificate, *key};
 }

@@ -52,6 +52,8 @@ REFUSED = (
     (["dra-sandbox", "up", "--authorization-mode=Open"], '--authorization-mode: "Open" is not one of RBAC, AlwaysAllow'),
     (["dra-sandbox", "up", "--without-manager=maybe"], '--without-manager: "maybe" is not true or false'),
     (["dra-sandbox", "up", "-v=loud"], '--v: "=loud" is not a whole number from 0 to 10'),
+    (["dra-sandbox", "up", "--cert=nope.pem", "--key=nope.key"], '--cert: cannot read "nope.pem": No such file or directory'),
+    (["dra-sandbox", "apiserver", "--kubeconfig=/nope/kubeconfig"], '--kubeconfig: cannot create "/nope/kubeconfig": No such file or directory'),
     (["dra-sandbox", "up", "--cert=x.pem"], "--cert needs --key, too"),
     (["dra-sandbox", "up", "--kubernetes-version=1.40"], '--kubernetes-version: "1.40" is not a release whose rules are known; write 1.36 or 1.37'),
     (["dra-sandbox", "up", "--without-manager", "--metrics-port=0"], "--metrics-port serves the metrics of the manager, which --without-manager leaves out"),
@@ -107,6 +109,37 @@ def greeting(box):
     check("  fleet: " in text and "  mode: " in text, "up names fleet and mode", text)
 
 
+def against_a_server(programs, box):
+    """What is refused once a server answers."""
+    plugin = os.path.join(programs, "kubectl-dra")
+    status, text = says(plugin, "snapshot", "/nonexistent/x", "--kubeconfig", box.kubeconfig)
+    check(status != 0 and 'cannot write "/nonexistent/x": No such file' in text, "snapshot names the file that was typed", f"status {status}: {text}")
+    for expression, hint in (("device.foo == 1", "the fields of device are driver, attributes, capacity, allowMultipleAllocations"),
+                             ("foo == 1", "a selector has one variable, device"), ("device.driver", "a selector is true or false")):
+        status, text = says(plugin, "cel", expression, "--kubeconfig", box.kubeconfig)
+        check(status != 0 and hint in " ".join(text.split()), f"cel {expression}: {hint}", f"status {status}: {text}")
+    with open(box.kubeconfig, encoding="utf-8") as config:
+        wrong = config.read().replace("token: \"", "token: \"not-")
+    path = os.path.join(box.folder, "wrong-token")
+    with open(path, "w", encoding="utf-8") as out:
+        out.write(wrong)
+    status, text = says(os.path.join(programs, "dra-controller-manager"), "--kubeconfig", path, "--metrics-port=-1")
+    check(status == 1 and "the token, or the client certificate, is not accepted (401)" in text, "the manager with a wrong token", f"status {status}: {text}")
+
+
+def first_failure_is_reported_at_once(programs):
+    """The manager tries for ten seconds; whoever reads its log meanwhile sees why."""
+    manager = subprocess.Popen([os.path.join(programs, "dra-controller-manager"), "--master=https://127.0.0.1:1", "--leader-elect=false", "--metrics-port=-1"],
+                               stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    began, line = time.monotonic(), ""
+    while time.monotonic() - began < 8 and "cannot reach https://127.0.0.1:1" not in line:
+        line = manager.stderr.readline()
+    took = time.monotonic() - began
+    manager.terminate()
+    manager.wait(timeout=15)
+    check("The API server cannot be used yet" in line and took < 5, "the manager says at once that it cannot reach its server", f"{took:.1f} s: {line}")
+
+
 def events_of(api, kind, name):
     return [event for event in api.items("/api/v1/namespaces/default/events") if event["involvedObject"]["kind"] == kind and event["involvedObject"]["name"] == name]
 
@@ -132,6 +165,7 @@ def template_that_comes_late(box, api):
 
 def main():
     programs = sys.argv[1]
+    first_failure_is_reported_at_once(programs)
     misspelt_flags(programs)
     refusals(programs)
     help_of_verbs(programs)
@@ -143,6 +177,7 @@ def main():
         with box:
             api = rest.Api(box.kubeconfig)
             greeting(box)
+            against_a_server(programs, box)
             claims_that_are_missing(box, api)
             template_that_comes_late(box, api)
             box.process.send_signal(signal.SIGTERM)
