@@ -113,17 +113,6 @@ std::string unexamined(const Verdict& verdict) {
   return least == nullptr ? "" : "; " + grouped(least->examined) + " of " + grouped(least->asked) + " devices examined";
 }
 
-// Nodes that the pod cannot use are a reason only where devices are free on them, or might be: a node of another kind
-// of device, tainted for it, says nothing about the devices that are missing.
-bool refused_nodes_matter(const Verdict& verdict) {
-  return verdict.requests.empty() ||
-         std::any_of(verdict.requests.begin(), verdict.requests.end(), [](const RequestVerdict& request) {
-           return request.examined < request.asked ||
-                  std::any_of(request.groups.begin(), request.groups.end(),
-                              [](const DeviceGroup& group) { return group.problem == DeviceProblem::kFreeElsewhere; });
-         });
-}
-
 std::string cut(std::string text, const std::string& tail) {
   const size_t room = kMaxSentence - std::min(tail.size(), kMaxSentence / 4);
   return clean(text, room) + tail.substr(0, kMaxSentence / 4);
@@ -148,7 +137,7 @@ std::string sentence(const Verdict& verdict, const SentenceOptions& options) {
   std::string text = who + (wanted.empty() ? "the devices that the claims ask for" : wanted);
   if (verdict.main == Verdict::Main::kTogether) text = who + "all requests together: " + wanted;
   if (!verdict.together.empty() && verdict.passed <= 1) text += "; " + verdict.together;
-  if (!nodes.empty() && refused_nodes_matter(verdict))
+  if (!nodes.empty())
     text += "; " + std::to_string(verdict.nodes - verdict.passed) + "/" + std::to_string(verdict.nodes) +
             " nodes are unavailable: " + nodes;
   return cut(text, tail);

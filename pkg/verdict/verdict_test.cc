@@ -100,19 +100,6 @@ TEST(Verdict, FreeDevicesOnNodesThatThePodCannotUse) {
   EXPECT_EQ(verdict.node_groups[0].with_devices, 2u);
 }
 
-// A node without a device of the kind, which the pod could not use anyway, is not said to be the obstacle.
-TEST(Verdict, ANodeWithoutSuchDevicesIsNotNamed) {
-  VerdictWorld world;
-  world.nodes[2].devices = 0;
-  world.nodes[2].unschedulable = true;
-  world.selectors = {"false"};
-  EXPECT_THAT(sentence(world.judge()), testing::Not(HasSubstr("unavailable")));
-  VerdictWorld with;
-  with.nodes[2].unschedulable = true;
-  with.count = 3;
-  EXPECT_THAT(sentence(with.judge()), HasSubstr("1/3 nodes are unavailable: n2: cordoned"));
-}
-
 // Enough devices in all, but not on one node: that is the main obstacle, whatever else blocks some of them.
 TEST(Verdict, TooFewOnOneNodeComesFirst) {
   VerdictWorld some_held;
