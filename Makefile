@@ -32,7 +32,7 @@ build/quick/build.ninja: CMakeLists.txt CMakePresets.json
 	@cmake --preset quick $(CONFIGURE)
 
 demo: deps build/quick/build.ninja ## run the whole system on this machine: API server, GPU fleet, controller manager, workloads
-	@cmake --build build/quick -j $(JOBS) --target dra-sandbox
+	@cmake --build build/quick -j $(JOBS) --target dra-sandbox --target kubectl-dra
 	@scripts/demo build/quick/bin
 
 unit: deps ## one package's tests, not optimised: make unit T=queue [F=Suite.Test]; without T: which tests the changed files need

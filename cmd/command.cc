@@ -6,7 +6,8 @@
 #include <cstring>
 #include <exception>
 
-#include "cmd/flag_hint.h"
+#include "cmd/flag_problem.h"
+#include "pkg/base/closest.h"
 
 namespace dra::cmd {
 
@@ -65,7 +66,7 @@ int run_program(const Program& program, int argc, char** argv) {
 
 std::optional<int> parse_or_exit(CLI::App& app, const std::vector<std::string>& arguments) {
   app.failure_message([&arguments](const CLI::App* failed, const CLI::Error& error) {
-    return failed->get_name() + ": " + error.what() + flag_hint(*failed, arguments) + "; see --help\n";
+    return failed->get_name() + ": " + flag_problem(*failed, error, arguments) + "; see --help\n";
   });
   try {
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));

@@ -1,6 +1,7 @@
 #include "client/transport/curl_transfer.h"
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cstring>
 
@@ -186,6 +187,7 @@ void Transfer::configure(CURL* handle, const ServerConfig& config) {
   if (request.body.size() >= kAskedFirst) header("Expect:");
 
   set_url(config.server + request.target);
+  server_ = config.server;
   curl_easy_setopt(easy, CURLOPT_PRIVATE, this);
   curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, error_text);
   curl_easy_setopt(easy, CURLOPT_HEADERDATA, this);
@@ -259,18 +261,30 @@ void Transfer::rewind() {
   error_text[0] = '\0';
 }
 
+// Why nothing was sent: in the words of the operating system where it has some.
+std::string Transfer::why_unreachable(CURLcode code) const {
+  if (code == CURLE_COULDNT_RESOLVE_HOST) return "the name of its host cannot be resolved";
+  if (code == CURLE_OPERATION_TIMEDOUT)
+    return "no connection came about in time";  // nothing else has a limit in libcurl
+  long number = 0;
+  curl_easy_getinfo(easy, CURLINFO_OS_ERRNO, &number);
+  if (number == 0) return "no connection; look at the address, and whether the server is up";
+  std::string text = std::strerror(static_cast<int>(number));
+  if (text.size() > 1 && std::islower(static_cast<unsigned char>(text[1])) != 0)
+    text[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(text[0])));
+  return text;
+}
+
 Result<Response> Transfer::result(CURLcode code) {
   if (overflowed) return fail(overflow);
   if (code == CURLE_OK && response.status != 0) return std::move(response);
+  if (code == CURLE_COULDNT_RESOLVE_HOST || code == CURLE_COULDNT_CONNECT || code == CURLE_OPERATION_TIMEDOUT)
+    return fail(Code::kUnavailable, "cannot reach " + server_ + ": " + why_unreachable(code));
   std::string what = request.method + " " + request.target;
   // OpenSSL's message ("asn1 encoding routines") needs libcurl's as context.
   std::string why = curl_easy_strerror(code);
   if (error_text[0] != '\0' && why != error_text) why += std::string(": ") + error_text;
   if (code == CURLE_PEER_FAILED_VERIFICATION) why += "; check the certificate authority and the server's name";
-  if (code == CURLE_OPERATION_TIMEDOUT) {
-    // Inside libcurl only connecting has a time limit.
-    return fail(Code::kUnavailable, what + ": could not connect in time: " + why);
-  }
   return fail(Code::kUnavailable, what + ": " + why);
 }
 

@@ -78,6 +78,7 @@ struct Transfer {
   void set_url(const std::string& url);
   void set_credential();
   void set_name(const ServerConfig& config);
+  std::string why_unreachable(CURLcode code) const;
   void set_body();
 
   StreamSplitter splitter_{kMaxLineBytes};
@@ -85,6 +86,7 @@ struct Transfer {
   curl_slist* headers_ = nullptr;
   curl_slist* connect_to_ = nullptr;
   CURLU* url_ = nullptr;
+  std::string server_;  // of the configuration, for messages
 };
 
 // Host and port of a URL like "https://host:port/path"; port 0 if it has none.

@@ -6,6 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "cmd/command.h"
+#include "cmd/dra-conformance/lines.h"
+#include "cmd/flag_values.h"
 #include "pkg/api/encode.h"
 #include "test/allocharness/judge.h"
 #include "test/allocharness/measure.h"
@@ -60,7 +62,7 @@ struct Tally {
 bool run_line(const std::string& text, const AllocatorFlags& flags, std::ostream* out, Tally& tally) {
   Result<oracle::Case> one = oracle::read_case(text);
   if (!one) {
-    std::cerr << "dra-conformance: " << flags.in << ": " << one.error().message() << "\n";
+    std::cerr << "dra-conformance allocator: " << flags.in << ": " << one.error().message() << "\n";
     return false;
   }
   allocator::Options options;
@@ -69,7 +71,7 @@ bool run_line(const std::string& text, const AllocatorFlags& flags, std::ostream
   options.strict_selector_errors = one->world.stale_generations = flags.strategy == "first-fit";
   Result<std::unique_ptr<allocharness::Contest>> contest = allocharness::Contest::make(one->world, options);
   if (!contest) {
-    std::cerr << "dra-conformance: " << one->world.id << ": " << contest.error().message() << "\n";
+    std::cerr << "dra-conformance allocator: " << one->world.id << ": " << contest.error().message() << "\n";
     return false;
   }
   const allocharness::Measurement measured = allocharness::measure(**contest, flags.repeat);
@@ -87,23 +89,15 @@ bool run_line(const std::string& text, const AllocatorFlags& flags, std::ostream
 }
 
 int run_file(const AllocatorFlags& flags) {
-  std::ifstream in(flags.in);
-  if (!in) {
-    std::cerr << "dra-conformance: cannot read " << flags.in << "\n";
-    return 2;
-  }
+  std::ifstream in(locate(flags.in));
+  if (!in) return cannot_read("allocator", flags.in);
   std::ofstream out;
-  if (!flags.out.empty()) {
-    out.open(flags.out);
-    if (!out) {
-      std::cerr << "dra-conformance: cannot write " << flags.out << "\n";
-      return 2;
-    }
-  }
+  if (!flags.out.empty()) out.open(flags.out);
+  if (!out) return cannot_write("allocator", flags.out);
   Tally tally;
   for (std::string line; std::getline(in, line);)
     if (!line.empty() && !run_line(line, flags, flags.out.empty() ? nullptr : &out, tally)) return 2;
-  if (!flags.out.empty()) return out.flush() ? 0 : 2;
+  if (!flags.out.empty()) return out.flush() ? 0 : cannot_write("allocator", flags.out);
   std::cout << tally.passed << " passed, " << tally.failed << " failed\n";
   return tally.failed == 0 ? 0 : 1;
 }
@@ -145,14 +139,17 @@ int run_allocator(const std::vector<std::string>& arguments) {
   app.add_option("--in", flags.in, "file of cases, one JSON object a line");
   app.add_option("--out", flags.out, "file for the results, one JSON object a line");
   app.add_option("--strategy", flags.strategy, "first-fit: upstream's order, and its errors where it gives up")
-      ->check(CLI::IsMember({"first-fit"}));
-  app.add_option("--repeat", flags.repeat, "further decisions per case, for nanos")->check(CLI::Range(0, 1'000'000));
-  app.add_option("--random", flags.random_worlds, "instead of --in: compare on that many random worlds");
-  app.add_option("--small", flags.small_worlds,
-                 "instead of --in: compare on every n-th of the enumerated small worlds");
-  app.add_option("--write-worlds", flags.write_worlds, "instead of --in: print that many random worlds as cases");
+      ->check(cmd::one_of({"first-fit"}));
+  app.add_option("--repeat", flags.repeat, "further decisions per case, for nanos")
+      ->check(cmd::in_range(0, 1'000'000, "whole number"));
+  const auto count = cmd::in_range<uint64_t>(0, 1'000'000'000, "whole number");
+  app.add_option("--random", flags.random_worlds, "instead of --in: compare on that many random worlds")->check(count);
+  app.add_option("--small", flags.small_worlds, "instead of --in: compare on every n-th of the enumerated small worlds")
+      ->check(count);
+  app.add_option("--write-worlds", flags.write_worlds, "instead of --in: print that many random worlds as cases")
+      ->check(count);
   app.add_option("--seed", flags.seed, "first seed of the random worlds");
-  app.add_option("--max-failures", flags.max_failures, "differing worlds to shrink and show");
+  app.add_option("--max-failures", flags.max_failures, "differing worlds to shrink and show")->check(count);
   if (const auto code = cmd::parse_or_exit(app, arguments)) return *code;
   const bool worlds = flags.random_worlds > 0 || flags.small_worlds > 0 || flags.write_worlds > 0;
   if (worlds == !flags.in.empty()) {

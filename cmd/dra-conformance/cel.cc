@@ -9,6 +9,7 @@
 #include "cmd/command.h"
 #include "cmd/dra-conformance/cel_run.h"
 #include "cmd/dra-conformance/lines.h"
+#include "cmd/flag_values.h"
 
 namespace dra::conformance {
 
@@ -17,9 +18,9 @@ namespace {
 using Json = nlohmann::json;
 
 bool read_json_file(const std::string& path, Json& out) {
-  std::ifstream file(path);
+  std::ifstream file(locate(path));
   if (!file) {
-    std::fprintf(stderr, "dra-conformance cel: cannot read %s\n", path.c_str());
+    cannot_read("cel", path);
     return false;
   }
   out = Json::parse(file, nullptr, /*allow_exceptions=*/false);
@@ -33,9 +34,7 @@ int write_answers(CelSuite& suite, const std::string& path) {
   for (size_t i = 0; i < suite.size(); ++i)
     file << suite.answer(i).dump(-1, ' ', false, Json::error_handler_t::replace) << '\n';
   file.close();
-  if (file) return 0;
-  std::fprintf(stderr, "dra-conformance cel: cannot write %s\n", path.c_str());
-  return 2;
+  return file ? 0 : cannot_write("cel", path);
 }
 
 int judge_all(CelSuite& suite, const CelOptions& options) {
@@ -71,7 +70,7 @@ int run_cel(const std::vector<std::string>& arguments) {
   CelOptions options;
   app.add_option("--in", in, "the file of cases")->required();
   app.add_option("--out", out, "write one JSON line per case here; without it the cases are judged");
-  app.add_option("--env", release, "the Kubernetes release")->check(CLI::IsMember({"1.36", "1.37"}));
+  app.add_option("--env", release, "the Kubernetes release")->check(cmd::one_of({"1.36", "1.37"}));
   app.add_flag("--list-attributes", options.environment.list_attributes, "feature gate DRAListTypeAttributes");
   app.add_flag("--new-expressions", options.environment.new_expressions, "as for created and changed objects");
   app.add_flag("--messages", options.messages, "also compare error texts");
@@ -81,7 +80,7 @@ int run_cel(const std::vector<std::string>& arguments) {
 
   Json file;
   Json allowed;
-  if (!read_json_file(locate(in), file)) return 2;
+  if (!read_json_file(in, file)) return 2;
   if (std::ifstream(deviations).good() && read_json_file(deviations, allowed))
     options.deviations = allowed.get<std::map<std::string, std::string>>();
   const bool dra = file.contains("vectors");

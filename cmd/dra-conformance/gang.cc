@@ -159,22 +159,11 @@ int run_gang(const std::vector<std::string>& arguments) {
   if (const auto code = parse_list_flags(arguments, "dra-conformance gang", kGangHelp, flags)) return *code;
   std::ofstream out;
   if (!flags.out.empty()) out.open(flags.out);
+  if (!out) return cannot_write("gang", flags.out);
   GangRun run(flags.strategy, out.is_open() ? &out : nullptr);
-  uint64_t number = 0;
-  bool read = false;
-  try {
-    read = each_line(locate(flags.in), [&](const std::string& text) {
-      ++number;
-      run.event(json::parse(text));
-    });
-  } catch (const std::exception& e) {
-    std::cerr << "dra-conformance: line " << number << " of " << flags.in << ": " << e.what() << "\n";
-    return 2;
-  }
-  if (!read || (out.is_open() && !out.flush())) {
-    std::cerr << "dra-conformance: cannot " << (read ? "write " + flags.out : "read " + flags.in) << "\n";
-    return 2;
-  }
+  const bool read = each_line(locate(flags.in), [&](const std::string& text) { run.event(json::parse(text)); });
+  if (!read) return cannot_read("gang", flags.in);
+  if (!flags.out.empty() && !out.flush()) return cannot_write("gang", flags.out);
   json summary = run.summary();
   summary["strategy"] = strategy_name(flags.strategy);
   std::cout << summary.dump() << "\n";

@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "cmd/command.h"
+#include "cmd/flag_values.h"
 #include "pkg/placement/decide.h"
 
 namespace dra::conformance {
@@ -16,7 +17,7 @@ std::optional<int> parse_list_flags(const std::vector<std::string>& arguments, c
   app.add_option("--in", flags.in, "list of events, one a line; gzip is read, too")->required();
   app.add_option("--out", flags.out, "write placements here, one a line");
   app.add_option("--strategy", strategy, "how node and devices are chosen")
-      ->check(CLI::IsMember({"first-fit", "best-fit", "pack", "spread"}));
+      ->check(cmd::one_of({"first-fit", "best-fit", "pack", "spread"}));
   if (const auto code = cmd::parse_or_exit(app, arguments)) return *code;
   flags.strategy = *allocator::parse_strategy(strategy);
   return std::nullopt;

@@ -145,6 +145,7 @@ int run_mig(const std::vector<std::string>& arguments) {
     return *code;
   std::ofstream out;
   if (!flags.out.empty()) out.open(flags.out);
+  if (!out) return cannot_write("mig", flags.out);
   Fleet fleet(inventory::Features::all(), flags.strategy);
   for (const Profile& profile : profiles()) {
     api::DeviceClass one;
@@ -165,10 +166,8 @@ int run_mig(const std::vector<std::string>& arguments) {
       run_event(fleet, line, tally, out.is_open() ? &out : nullptr);
     }
   });
-  if (!read || (out.is_open() && !out.flush())) {
-    std::cerr << "dra-conformance: cannot " << (read ? "write " + flags.out : "read " + flags.in) << "\n";
-    return 2;
-  }
+  if (!read) return cannot_read("mig", flags.in);
+  if (!flags.out.empty() && !out.flush()) return cannot_write("mig", flags.out);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   const double pct =
       tally.requested == 0 ? 0.0 : 100.0 * static_cast<double>(tally.admitted) / static_cast<double>(tally.requested);

@@ -120,6 +120,7 @@ int run_packing(const std::vector<std::string>& arguments) {
     return *code;
   std::ofstream out;
   if (!flags.out.empty()) out.open(flags.out);
+  if (!out) return cannot_write("packing", flags.out);
   Fleet fleet(inventory::Features::all(), flags.strategy);
   api::DeviceClass gpus;
   gpus.metadata.name = "gpu";
@@ -134,10 +135,8 @@ int run_packing(const std::vector<std::string>& arguments) {
     else
       run_task(fleet, line, tally, out.is_open() ? &out : nullptr);
   });
-  if (!read || (out.is_open() && !out.flush())) {
-    std::cerr << "dra-conformance: cannot " << (read ? "write " + flags.out : "read " + flags.in) << "\n";
-    return 2;
-  }
+  if (!read) return cannot_read("packing", flags.in);
+  if (!flags.out.empty() && !out.flush()) return cannot_write("packing", flags.out);
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   const json summary = {
       {"strategy", strategy_name(flags.strategy)},

@@ -10,6 +10,7 @@
 
 #include "cmd/command.h"
 #include "cmd/dra-conformance/lines.h"
+#include "cmd/flag_values.h"
 #include "pkg/api/decode/decode.h"
 #include "pkg/api/storage.h"
 #include "pkg/placement/decide.h"
@@ -188,11 +189,13 @@ int run_placement(const std::vector<std::string>& arguments) {
   CLI::App app("Judges nodes for pods as kube-scheduler's default profile does", "dra-conformance placement");
   app.add_option("--in", flags.in, "file of cases, one a line; gzip is read, too")->required();
   app.add_option("--out", flags.out, "write answers here instead of judging them");
-  app.add_option("--failures", flags.max_failures, "how many failures to print");
+  app.add_option("--failures", flags.max_failures, "how many failures to print")
+      ->check(cmd::in_range(0, 1'000'000, "whole number"));
   app.add_option("--skip", flags.skip, "id of a case to leave out; may be repeated");
   if (const auto code = cmd::parse_or_exit(app, arguments)) return *code;
   std::ofstream out;
   if (!flags.out.empty()) out.open(flags.out);
+  if (!out) return cannot_write("placement", flags.out);
   PlacementTally tally;
   const bool read = each_line(locate(flags.in), [&](const std::string& text) {
     const json line = json::parse(text);
@@ -203,11 +206,8 @@ int run_placement(const std::vector<std::string>& arguments) {
     else
       judge(line, got, flags, tally);
   });
-  if (!read) {
-    std::fprintf(stderr, "dra-conformance: cannot read %s\n", flags.in.c_str());
-    return 2;
-  }
-  if (out.is_open()) return out.flush() ? 0 : 2;
+  if (!read) return cannot_read("placement", flags.in);
+  if (out.is_open()) return out.flush() ? 0 : cannot_write("placement", flags.out);
   for (const std::string& aspect : kAspects) std::cout << aspect << ": " << tally.wrong[aspect] << " wrong\n";
   std::cout << tally.passed << " passed, " << tally.failed << " failed\n";
   return tally.failed == 0 ? 0 : 1;

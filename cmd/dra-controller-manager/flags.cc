@@ -3,9 +3,10 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
-#include "cmd/dra-controller-manager/flag_values.h"
+#include "cmd/dra-controller-manager/contradictions.h"
 #include "cmd/dra-controller-manager/foreign_flags.h"
-#include "cmd/flag_hint.h"
+#include "cmd/flag_problem.h"
+#include "cmd/flag_values.h"
 #include "controllers/all.h"
 #include "pkg/api/topology_level.h"
 #include "pkg/base/strings.h"
@@ -28,7 +29,7 @@ struct Texts {
   std::string lease_kind = "leases";
 };
 
-// "*" means all, "-name" removes one; a list of removals only means all but those.
+// "*" means all, "-name" removes one of those named before or by "*".
 Result<std::vector<std::string>> chosen_controllers(const std::string& list) {
   std::vector<std::string> chosen;
   const auto put = [&chosen](const std::string& name) {
@@ -69,47 +70,21 @@ std::string switch_on_cel_extensions(const std::string& list, manager::ManagerOp
 // Topology levels are label keys or device attributes, and few.
 std::string wrong_level(const std::vector<std::string>& levels) {
   if (levels.size() > gang::kMaxTopologyLevels)
-    return "--topology-levels has more than " + std::to_string(gang::kMaxTopologyLevels) + " levels";
+    return "--topology-levels has " + std::to_string(levels.size()) + " levels; name at most " +
+           std::to_string(gang::kMaxTopologyLevels);
   for (const std::string& level : levels)
     if (!api::topology_level_problems(level).empty())
       return "--topology-levels: \"" + level + "\" is neither the key of a label nor attribute:<domain>/<name>";
   return "";
 }
 
-// Checks flags that depend on each other. Returns the first fault as one sentence; empty when there is none.
-std::string wrong_combination(const Flags& flags) {
-  const manager::ManagerOptions& options = flags.manager;
-  const reconcile::Scheduling mode = options.settings.scheduling;
-  if (options.settings.max_evictions_per_rule > 0 &&
-      options.settings.device_taint_eviction != manager::DeviceTaintEviction::kOwn)
-    return "--max-evictions-per-rule guards evictions of this manager, which --device-taint-eviction=observe leaves "
-           "to kube-controller-manager; use --device-taint-eviction=own";
-  if (options.claim_controller_is_off && options.settings.claim_templates != manager::ClaimTemplates::kOwn)
-    return "--resourceclaim-controller-is-off is of use with --claim-templates=own only";
-  if (mode == reconcile::Scheduling::kBind && options.settings.scheduler_names.empty())
-    return "--scheduling=bind needs at least one name in --scheduler-names";
-  if (options.settings.release_gates && mode == reconcile::Scheduling::kObserve)
-    return "--release-gates lifts gates, which --scheduling=observe does not allow; use --scheduling=gate";
-  if (flags.release_deadline > Duration::zero() && !options.settings.release_gates)
-    return "--release-deadline is for --release-gates; set both or neither";
-  if (flags.metrics_authentication == manager::MetricsAuthentication::kAlways && flags.secure_port == 0)
-    return "--metrics-authentication=always needs --secure-port: tokens are not read over plain HTTP";
-  if (flags.tls_certificate_file.empty() != flags.tls_key_file.empty())
-    return "--tls-cert-file and --tls-private-key-file belong together; give both or none";
-  if (!flags.tls_certificate_file.empty() && flags.secure_port == 0)
-    return "--tls-cert-file is of use with --secure-port only";
-  if (flags.leader_elect)
-    if (const auto valid = client::validate(flags.election); !valid) return valid.error().message();
-  return "";
-}
-
 // The first fault as one sentence; empty when there is none.
-std::string settle(const Texts& texts, Flags& flags) {
+std::string settle(const CLI::App& app, const Texts& texts, Flags& flags) {
   const auto controllers = chosen_controllers(texts.controllers);
   if (!controllers) return controllers.error().message();
   flags.manager.settings.controllers = *controllers;
   auto features = inventory::FeatureChoice::parse(texts.feature_gates, texts.kubernetes_version);
-  if (!features) return "--feature-gates, --kubernetes-version: " + features.error().message();
+  if (!features) return features.error().message();
   api::IgnoredFields ignored;
   if (const std::string wrong = api::read_ignored_fields(texts.ignored_fields, ignored); !wrong.empty())
     return "--ignore-unknown-fields: " + wrong;
@@ -117,7 +92,7 @@ std::string settle(const Texts& texts, Flags& flags) {
   flags.manager.features = *features;
   if (std::string wrong = switch_on_cel_extensions(texts.cel_extensions, flags.manager); !wrong.empty()) return wrong;
   if (std::string wrong = wrong_level(flags.manager.settings.topology_levels); !wrong.empty()) return wrong;
-  return wrong_combination(flags);
+  return contradiction(flags, [&app](const char* flag) { return app.count(flag) > 0; });
 }
 
 void define_connection(CLI::App& app, Flags& flags) {
@@ -131,7 +106,7 @@ void define_connection(CLI::App& app, Flags& flags) {
       ->check(in_range(0.0, 1e6));
   app.add_option("--kube-api-burst", flags.manager.pace.burst, "Burst of --kube-api-qps")
       ->capture_default_str()
-      ->check(in_range(1, 1'000'000));
+      ->check(in_range(1, 1'000'000, "whole number"));
 }
 
 void define_modes(CLI::App& app, Texts& texts, Flags& flags) {
@@ -176,7 +151,7 @@ void define_eviction(CLI::App& app, Flags& flags) {
                  "With --device-taint-eviction=own: a DeviceTaintRule that would evict more pods evicts none until it "
                  "bears the annotation dra-controller-manager/allow-evictions=GENERATION; its status says so (default: "
                  "no limit)")
-      ->check(in_range<uint64_t>(1, 1'000'000));
+      ->check(in_range<uint64_t>(1, 1'000'000, "whole number"));
   app.add_option("--device-taint-eviction-rate", flags.manager.settings.device_taint_eviction_rate,
                  "Pods a second that are evicted at most; 0 means no limit")
       ->capture_default_str()
@@ -224,7 +199,7 @@ void define_search(CLI::App& app, Texts& texts, Flags& flags) {
          "Most steps of half a microsecond that one attempt to find devices may take; the first attempt has 50000, "
          "each further one twice as many as the one before")
       ->capture_default_str()
-      ->check(in_range<uint64_t>(1, 1'000'000'000'000));
+      ->check(in_range<uint64_t>(1, 1'000'000'000'000, "whole number"));
   app.add_option("--cel-extensions", texts.cel_extensions,
                  "Extensions of device selectors, beyond what API servers accept; known: quantity-operators (write "
                  "device.capacity[...].memory >= quantity(\"40Gi\"))");
@@ -245,7 +220,7 @@ void define_controllers(CLI::App& app, Flags& flags) {
       value = flag.default_value;
       app.add_option("--" + std::string(flag.name), value, std::string(flag.help))
           ->capture_default_str()
-          ->check(CLI::IsMember(std::vector<std::string>(flag.words.begin(), flag.words.end())).description(""));
+          ->check(one_of(std::vector<std::string>(flag.words.begin(), flag.words.end())));
     }
   }
 }
@@ -262,7 +237,7 @@ void define_election(CLI::App& app, Texts& texts, Flags& flags) {
   add_duration(app, "--leader-elect-retry-period", flags.election.retry_period, {"2s"}, "Time between tries");
   app.add_option("--leader-elect-resource-lock", texts.lease_kind, "What is competed for; leases is all there is")
       ->capture_default_str()
-      ->check(CLI::IsMember({"leases"}).description(""));
+      ->check(one_of({"leases"}));
   app.add_option("--leader-elect-resource-name", flags.lease_name, "Name of the Lease")->capture_default_str();
   app.add_option("--leader-elect-resource-namespace", flags.lease_namespace, "Namespace of the Lease")
       ->capture_default_str();
@@ -273,10 +248,10 @@ void define_serving(CLI::App& app, Flags& flags) {
       ->capture_default_str();
   app.add_option("--metrics-port", flags.metrics_port, "Port of the same (HTTP); 0 for any free one, -1 for none")
       ->capture_default_str()
-      ->check(in_range(-1, 65535));
+      ->check(port_from(-1));
   app.add_option("--secure-port", flags.secure_port, "Port of the same over HTTPS; 0 for none")
       ->capture_default_str()
-      ->check(in_range(0, 65535));
+      ->check(port_from(0));
   app.add_option("--tls-cert-file", flags.tls_certificate_file,
                  "PEM certificate of --secure-port; without it a self-signed one is made");
   app.add_option("--tls-private-key-file", flags.tls_key_file, "PEM key of --tls-cert-file");
@@ -308,7 +283,7 @@ void define(CLI::App& app, Texts& texts, Flags& flags) {
   group("Log");
   app.add_option("-v,--v", flags.verbosity, "Verbosity of the log, 0 to 10")
       ->capture_default_str()
-      ->check(in_range(0, 10));
+      ->check(in_range(0, 10, "whole number"));
   add_choice<log::Format>(app, "--logging-format", flags.log_format,
                           {{"text", log::Format::kText}, {"json", log::Format::kJson}}, "text or json");
   group("Process");
@@ -346,7 +321,7 @@ Parsed parse_flags(const std::vector<std::string>& arguments, const std::string&
     parsed.text = std::string(call.what()) + "\n";
     return parsed;
   } catch (const CLI::ParseError& error) {
-    parsed.text = std::string("error: ") + error.what() + flag_hint(app, normalised(arguments)) + "; see --help\n";
+    parsed.text = "error: " + flag_problem(app, error, normalised(arguments)) + "; see --help\n";
     parsed.exit_status = 1;
     return parsed;
   }
@@ -354,7 +329,7 @@ Parsed parse_flags(const std::vector<std::string>& arguments, const std::string&
     parsed.text = manager::reference_json() + "\n";
     return parsed;
   }
-  if (const std::string wrong = settle(texts, flags); !wrong.empty()) {
+  if (const std::string wrong = settle(app, texts, flags); !wrong.empty()) {
     parsed.text = "error: " + wrong + "\n";
     parsed.exit_status = 1;
     return parsed;

@@ -85,7 +85,8 @@ TEST(Flags, OfControllersTakeTheirWordsAndNothingElse) {
         const Parsed parsed = parse({"--" + name + "=" + other});
         EXPECT_FALSE(parsed.flags) << other;
         EXPECT_EQ(parsed.exit_status, 1);
-        EXPECT_NE(parsed.text.find("--" + name + ": " + other), std::string::npos) << parsed.text;
+        EXPECT_NE(parsed.text.find("--" + name + ": \"" + other + "\" is not one of"), std::string::npos)
+            << parsed.text;
         for (const std::string_view word : flag.words) EXPECT_NE(parsed.text.find(word), std::string::npos);
         EXPECT_EQ(std::count(parsed.text.begin(), parsed.text.end(), '\n'), 1) << parsed.text;
       }
@@ -181,6 +182,94 @@ TEST(Flags, BadOnesEndInOneLineAndStatus1) {
     EXPECT_EQ(parsed.exit_status, 1) << arguments.front();
     EXPECT_EQ(std::count(parsed.text.begin(), parsed.text.end(), '\n'), 1) << parsed.text;
   }
+}
+
+// Two flags that are right alone and contradict each other: one line that names both flags.
+TEST(Flags, ThatContradictEachOtherAreRefused) {
+  const std::string observe = "--scheduling=observe", bind = "--scheduling=bind", gate = "--scheduling=gate";
+  const std::string own_claims = "--claim-templates=own", own_evictions = "--device-taint-eviction=own";
+  const std::vector<std::vector<std::string>> pairs = {
+      {observe, own_claims},
+      {observe, own_evictions},
+      {observe, "--recreate-pinned-pods=on"},
+      {observe, "--recreate-pinned-pods=true"},
+      {observe, "--release-gates"},
+      {bind, "--release-gates"},
+      {bind, "--scheduler-names=,"},
+      {gate, "--scheduler-names=ours"},
+      {observe, "--scheduler-names=ours"},
+      {"--resourceclaim-controller-is-off", "--claim-templates=observe"},
+      {"--max-evictions-per-rule=5", "--device-taint-eviction=observe"},
+      {"--device-taint-eviction-rate=5", "--device-taint-eviction=observe"},
+      {own_claims, "--controllers=*,-claimtemplate"},
+      {own_evictions, "--controllers=*,-tainteviction"},
+      {gate, "--controllers=*,-allocation"},
+      {"--release-gates", "--controllers=lifecycle"},
+      {"--metrics-port=8443", "--secure-port=8443"},
+      {"--metrics-authentication=always", "--secure-port=0"},
+      {"--leader-elect-lease-duration=5s", "--leader-elect-renew-deadline=10s"},
+  };
+  const auto name_of = [](const std::string& argument) { return argument.substr(0, argument.find('=')); };
+  for (const std::vector<std::string>& pair : pairs) {
+    SCOPED_TRACE(testing::PrintToString(pair));
+    const Parsed parsed = parse(pair);
+    EXPECT_FALSE(parsed.flags);
+    EXPECT_EQ(parsed.exit_status, 1);
+    EXPECT_EQ(std::count(parsed.text.begin(), parsed.text.end(), '\n'), 1) << parsed.text;
+    if (pair[0].find("leader-elect") != std::string::npos) continue;  // the election words that one
+    for (const std::string& argument : pair) EXPECT_THAT(parsed.text, testing::HasSubstr(name_of(argument)));
+    EXPECT_TRUE(parse({pair[0]}).flags || parse({pair[1]}).flags) << "each is right alone, or one is the default";
+  }
+}
+
+// Any nonsense for any flag: it is taken as text, or one line names the flag, quotes the value and says what is wrong.
+TEST(Flags, NonsenseIsNamedForEveryFlag) {
+  const std::string help = parse({"--help"}).text;
+  const std::regex flag("\\n  (?:-\\w,)?(--[a-z][a-z-]*)");
+  size_t flags = 0, refused = 0;
+  for (std::sregex_iterator found(help.begin(), help.end(), flag); found != std::sregex_iterator(); ++found) {
+    const std::string name = (*found)[1];
+    if (name == "--help" || name == "--version") continue;
+    ++flags;
+    for (const char* value : {"n0nsense!", "-1.5", "99999999999999999999", "true,false", "1 2"}) {
+      const Parsed parsed = parse({name + "=" + value});
+      if (parsed.flags) continue;
+      ++refused;
+      SCOPED_TRACE(name + "=" + value);
+      EXPECT_TRUE(parsed.text.starts_with("error: --")) << parsed.text;
+      EXPECT_THAT(parsed.text, testing::HasSubstr(name));
+      for (const char* foreign : {"Could not", "convert", "required", "Check ", " FAILED", "not in {", "expected"})
+        EXPECT_THAT(parsed.text, testing::Not(testing::HasSubstr(foreign)));
+      EXPECT_EQ(std::count(parsed.text.begin(), parsed.text.end(), '\n'), 1) << parsed.text;
+    }
+    const Parsed twice = parse({name + "=1", name + "=1"});
+    EXPECT_THAT(twice.text, testing::Not(testing::HasSubstr("At Most"))) << name;
+  }
+  EXPECT_GT(flags, 40u);
+  EXPECT_GT(refused, 100u);
+}
+
+TEST(Flags, AreRefusedInTheseWords) {
+  const std::vector<std::pair<std::vector<std::string>, std::string>> said = {
+      {{"--metrics-port=99999"}, "--metrics-port: \"99999\" is not a port (-1 to 65535)"},
+      {{"--leader-elect=maybe"}, "--leader-elect: \"maybe\" is not true or false"},
+      {{"--release-gates=maybe"}, "--release-gates: \"maybe\" is not true or false"},
+      {{"--strategy=best"}, "--strategy: \"best\" is not one of first-fit, best-fit, pack, spread"},
+      {{"--kube-api-qps=-1"}, "--kube-api-qps: \"-1\" is not a number from 0 to 1000000"},
+      {{"--v"}, "--v needs a value"},
+      {{"--kubeconfig=a", "--kubeconfig=b"}, "--kubeconfig is given 2 times; give it once"},
+      {{"--nonsense"}, "unknown flag --nonsense"},
+      {{"word"}, "unexpected word \"word\"; everything here is a flag"},
+      {{"--kubernetes-version=1.30"},
+       "--kubernetes-version: \"1.30\" is not a release whose rules are known; write 1.36 or 1.37"},
+      {{"--kubernetes-version=1.40"},
+       "--kubernetes-version: \"1.40\" is not a release whose rules are known; write 1.36 or 1.37"},
+      {{"--controllers=-lifecycle"}, "--controllers leaves no controller"},
+  };
+  for (const auto& [arguments, words] : said)
+    EXPECT_TRUE(parse(arguments).text.starts_with("error: " + words)) << parse(arguments).text;
+  for (const char* version : {"1.36", "1.37", "v1.36.2"})
+    EXPECT_TRUE(parse({std::string("--kubernetes-version=") + version}).flags) << version;
 }
 
 // Every flag that users of kube-controller-manager (1.36) may have in use.

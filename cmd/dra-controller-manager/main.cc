@@ -3,19 +3,23 @@
 // is logged as one line.
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <fstream>
 #include <memory>
 #include <optional>
 #include <sstream>
 #include <string>
+#include <utility>
 
 #include "client/election/elector.h"
 #include "client/transport/curl_transport.h"
 #include "cmd/dra-controller-manager/flags.h"
 #include "pkg/base/random.h"
+#include "pkg/base/strings.h"
 #include "pkg/http/server.h"
 #include "pkg/log/log.h"
 #include "pkg/manager/manager.h"
@@ -42,19 +46,21 @@ std::string host_name() {
   return ::gethostname(name, sizeof(name) - 1) == 0 ? std::string(name) : std::string("unknown");
 }
 
-Result<std::string> read_serving_file(const std::string& path) {
+Result<std::string> read_serving_file(const char* flag, const std::string& path) {
+  errno = 0;
   std::ifstream in(path, std::ios::binary);
   std::ostringstream text;
-  if (!in || !(text << in.rdbuf())) return fail(Code::kInvalidArgument, "cannot read " + path);
-  return text.str();
+  if (in && (text << in.rdbuf())) return text.str();
+  const std::string why = errno == 0 ? "it is empty, or not a file" : std::strerror(errno);
+  return fail(Code::kInvalidArgument, std::string(flag) + ": cannot read " + quote(path) + ": " + why);
 }
 
 // The certificate from the files that the flags name, or one made for this run.
 Result<http::Certificate> serving_certificate(const Flags& flags) {
   if (flags.tls_certificate_file.empty()) return http::make_self_signed_certificate(host_name());
-  auto certificate = read_serving_file(flags.tls_certificate_file);
+  auto certificate = read_serving_file("--tls-cert-file", flags.tls_certificate_file);
   if (!certificate) return fail(certificate.error());
-  auto key = read_serving_file(flags.tls_key_file);
+  auto key = read_serving_file("--tls-private-key-file", flags.tls_key_file);
   if (!key) return fail(key.error());
   return http::Certificate{*certificate, *key};
 }
@@ -150,7 +156,8 @@ class Process {
     return checks;
   }
 
-  // The server must answer once before anything starts; a failure is reported in one line.
+  // The server must answer once before anything starts. The first failure is reported at once, so that a log that is
+  // read while the process still tries says why it does nothing; the last one ends the process.
   void contact() {
     give_up_at_ = reactor_.clock().mono_now() + kFirstContact;
     try_contact();
@@ -162,10 +169,14 @@ class Process {
     call_ = transport_.send(std::move(request), [this](Result<client::Response> answer) {
       if (stopping_) return;
       if (answer && answer->status < 500 && answer->status != 401) return begin();
-      const std::string why =
-          answer ? "it answered with status " + std::to_string(answer->status) : answer.error().message();
-      if ((answer && answer->status == 401) || reactor_.clock().mono_now() >= give_up_at_)
-        return give_up(Error(Code::kUnavailable, why));
+      if (answer && answer->status == 401)
+        return give_up(Error(Code::kUnauthenticated, "the token, or the client certificate, is not accepted (401)"));
+      const Error why(Code::kUnavailable,
+                      answer ? "it answered with status " + std::to_string(answer->status) : answer.error().message());
+      if (reactor_.clock().mono_now() >= give_up_at_) return give_up(why);
+      if (!std::exchange(contact_reported_, true))
+        log::error(why, "The API server cannot be used yet; it is tried again for 10 s",
+                   {{"server", config_.server}, {"origin", config_.origin}});
       timer_ = reactor_.after(std::chrono::milliseconds(500), [this] { try_contact(); });
     });
   }
@@ -260,6 +271,7 @@ class Process {
   Handle call_, timer_, patience_, release_timer_;
   MonoTime give_up_at_{}, stop_at_{}, release_until_{};
   int none_gated_ = 0;
+  bool contact_reported_ = false;
   bool stopping_ = false;
   int status_ = 0;
 };

@@ -8,9 +8,9 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
-#include <map>
 #include <sstream>
 
+#include "cmd/flag_values.h"
 #include "pkg/apiserver/rest/request.h"
 #include "pkg/base/secret.h"
 #include "pkg/base/strings.h"
@@ -22,11 +22,13 @@ namespace {
 
 constexpr Duration kCertificateCheck = std::chrono::minutes(1);
 
-Result<std::string> read_pem(const std::string& path) {
+Result<std::string> read_pem(const char* flag, const std::string& path) {
+  errno = 0;
   std::ifstream in(path, std::ios::binary);
   std::stringstream text;
-  if (!in || !(text << in.rdbuf())) return fail(Code::kInvalidArgument, "cannot read " + path);
-  return text.str();
+  if (in && (text << in.rdbuf())) return text.str();
+  const std::string why = errno == 0 ? "it is empty, or not a file" : std::strerror(errno);
+  return fail(Code::kInvalidArgument, std::string(flag) + ": cannot read " + quote(path) + ": " + why);
 }
 
 std::string kubeconfig_text(const std::string& url, const std::string& certificate, const std::string& token) {
@@ -43,7 +45,8 @@ std::string kubeconfig_text(const std::string& url, const std::string& certifica
 Result<void> write_private_file(const std::string& path, const std::string& text) {
   const std::string temporary = path + "." + secret_text(8);
   auto wrong = [&](const char* what) {
-    return fail(Code::kInvalidArgument, std::string("cannot ") + what + " " + path + ": " + std::strerror(errno));
+    return fail(Code::kInvalidArgument,
+                std::string("--kubeconfig: cannot ") + what + " " + quote(path) + ": " + std::strerror(errno));
   };
   const int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
   if (fd < 0) return wrong("create");
@@ -57,9 +60,9 @@ Result<void> write_private_file(const std::string& path, const std::string& text
 
 Result<http::Certificate> serving_certificate(const EndpointOptions& options) {
   if (options.certificate_file.empty()) return http::make_self_signed_certificate(options.bind_address);
-  auto certificate = read_pem(options.certificate_file);
+  auto certificate = read_pem("--cert", options.certificate_file);
   if (!certificate) return fail(certificate.error());
-  auto key = read_pem(options.key_file);
+  auto key = read_pem("--key", options.key_file);
   if (!key) return fail(key.error());
   return http::Certificate{*certificate, *key};
 }
@@ -86,7 +89,9 @@ Result<std::string> administrator_token(const EndpointOptions& options) {
 
 void add_endpoint_flags(CLI::App& app, EndpointOptions& o) {
   app.add_option("--bind-address", o.bind_address, "IP address to listen on")->capture_default_str();
-  app.add_option("--port", o.port, "port to listen on; 0 takes any free one")->capture_default_str();
+  app.add_option("--port", o.port, "port to listen on; 0 takes any free one")
+      ->capture_default_str()
+      ->check(cmd::port_from(0));
   app.add_option("--token", o.token,
                  "fixed bearer token of the administrator, on a loopback address only (default: a random one at every "
                  "start, in the kubeconfig)");
@@ -95,20 +100,16 @@ void add_endpoint_flags(CLI::App& app, EndpointOptions& o) {
   cert->needs(key);
   key->needs(cert);
   app.add_option("--kubeconfig", o.kubeconfig_file, "write a kubeconfig for this server here");
-  static const std::map<std::string, apiserver::AuthorizationMode> kModes{
-      {"RBAC", apiserver::AuthorizationMode::kRbac}, {"AlwaysAllow", apiserver::AuthorizationMode::kAlwaysAllow}};
-  app.add_option("--authorization-mode", o.authorization,
-                 "RBAC: roles and bindings say what others than the administrator may do; AlwaysAllow: everything")
-      ->transform(CLI::CheckedTransformer(kModes).description(""))
-      ->type_name("MODE")
-      ->default_str("RBAC");
-  static const std::map<std::string, bool> kVersions{{"all", false}, {"default", true}};
-  app.add_option("--api-versions", o.only_stable_versions,
-                 "all: alpha and beta versions too, DeviceTaintRules among them; default: what a cluster without "
-                 "--runtime-config serves (of resource.k8s.io v1 alone)")
-      ->transform(CLI::CheckedTransformer(kVersions).description(""))
-      ->type_name("all|default")
-      ->default_str("all");
+  using apiserver::AuthorizationMode;
+  cmd::add_choice<AuthorizationMode>(
+      app, "--authorization-mode", o.authorization,
+      {{"RBAC", AuthorizationMode::kRbac}, {"AlwaysAllow", AuthorizationMode::kAlwaysAllow}},
+      "RBAC: roles and bindings say what others than the administrator may do; AlwaysAllow: everything")
+      ->type_name("RBAC|AlwaysAllow");
+  cmd::add_choice<bool>(app, "--api-versions", o.only_stable_versions, {{"all", false}, {"default", true}},
+                        "all: alpha and beta versions too, DeviceTaintRules among them; default: what a cluster "
+                        "without --runtime-config serves (of resource.k8s.io v1 alone)")
+      ->type_name("all|default");
   app.add_option(
       "--runtime-config", o.runtime_config,
       "API versions to leave out or to serve, as GROUP/VERSION=false,... (resource.k8s.io/v1=false). PodGroups "

@@ -2,8 +2,8 @@
 #include <CLI/CLI.hpp>
 #include <csignal>
 #include <cstdio>
+#include <filesystem>
 #include <fstream>
-#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -12,6 +12,7 @@
 #include "client/transport/in_process.h"
 #include "cmd/command.h"
 #include "cmd/dra-sandbox/api_endpoint.h"
+#include "cmd/flag_values.h"
 #include "pkg/fake_scheduler/fake_scheduler.h"
 #include "pkg/log/log.h"
 #include "pkg/manager/manager.h"
@@ -55,6 +56,13 @@ manager::ManagerOptions manager_options(const UpOptions& up, const inventory::Fe
   if (up.scheduling == reconcile::Scheduling::kBind) options.settings.scheduler_names = {"default-scheduler"};
   options.identity = "dra-sandbox";
   return options;
+}
+
+// For a terminal in another folder.
+std::string absolute(const std::string& path) {
+  std::error_code wrong;
+  const std::filesystem::path whole = std::filesystem::absolute(path, wrong);
+  return wrong ? path : whole.string();
 }
 
 // Everything that runs, in the order of construction; destroyed in reverse.
@@ -183,13 +191,13 @@ class Session {
     std::printf("  note:  admission policies, network policies and disruption budgets are stored, not enforced\n");
     if (serving_) std::printf("  metrics: http://127.0.0.1:%u/metrics\n", unsigned{serving_->metrics_port()});
     std::printf(
-        "Three things to try:\n"
+        "Four things to try:\n"
         "  export KUBECONFIG=%s\n"
         "  kubectl get nodes,resourceslices,deviceclasses\n"
         "  kubectl apply -f examples/v1/3-mig.yaml && kubectl get resourceclaims\n"
         "  kubectl get events -A                                  # why a pod waits, and what it got\n"
         "Stop it with Ctrl-C.\n",
-        options_.endpoint.kubeconfig_file.c_str());
+        absolute(options_.endpoint.kubeconfig_file).c_str());
     std::fflush(stdout);
   }
 
@@ -252,8 +260,20 @@ Result<void> start_session(const UpOptions& options) {
   auto fleet = read_fleet(options.fleet_path);
   if (!fleet) return tl::make_unexpected(fleet.error());
   auto features = inventory::FeatureChoice::parse("", options.kubernetes_version);
-  if (!features) return tl::make_unexpected(features.error().wrap("--kubernetes-version"));
+  if (!features) return tl::make_unexpected(features.error());
   return Session(options, std::move(*fleet), std::move(*features)).run();
+}
+
+// Flags that are right alone, but contradict each other; empty when none do.
+std::string contradiction_of_up(const UpOptions& options) {
+  if (options.without_manager && options.metrics_port >= 0)
+    return "--metrics-port serves the metrics of the manager, which --without-manager leaves out; give one of them";
+  if (options.without_manager && !options.kubernetes_version.empty())
+    return "--kubernetes-version is for the manager, which --without-manager leaves out; give it to the manager that "
+           "you start";
+  if (options.metrics_port > 0 && options.metrics_port == options.endpoint.port)
+    return "--port and --metrics-port are the same port; choose another one for one of them, or 0 for a free one";
+  return "";
 }
 
 int run_up(const std::vector<std::string>& arguments) {
@@ -269,23 +289,27 @@ int run_up(const std::vector<std::string>& arguments) {
                  "appear late, drivers that set device status; a small fleet when not given");
   app.add_flag("--without-manager", options.without_manager,
                "leave out the controller manager, to run it as a process of its own");
-  const std::map<std::string, reconcile::Scheduling> modes{{"bind", reconcile::Scheduling::kBind},
-                                                           {"gate", reconcile::Scheduling::kGate}};
-  app.add_option(
-         "--scheduling", options.scheduling,
-         "bind: the manager binds all pods; gate: as in clusters by default, it serves pods with its scheduling "
-         "gate, and a stand-in for kube-scheduler binds")
-      ->transform(CLI::CheckedTransformer(modes, CLI::ignore_case).description("bind|gate"))
-      ->type_name("MODE")
-      ->default_str("bind");
+  using reconcile::Scheduling;
+  cmd::add_choice<Scheduling>(app, "--scheduling", options.scheduling,
+                              {{"bind", Scheduling::kBind}, {"gate", Scheduling::kGate}},
+                              "bind: the manager binds all pods; gate: as in clusters by default, it serves pods with "
+                              "its scheduling gate, and a stand-in for kube-scheduler binds")
+      ->type_name("bind|gate");
   app.add_option("--metrics-port", options.metrics_port,
-                 "serve the manager's /metrics and probes over plain HTTP on 127.0.0.1; 0: any free port");
+                 "serve the manager's /metrics and probes over plain HTTP on 127.0.0.1; 0: any free port")
+      ->check(cmd::port_from(0));
   app.add_option(
       "--kubernetes-version", options.kubernetes_version,
       "the manager follows the rules of this release (1.36, 1.37) for selectors and capacities; the API server "
       "stays one of 1.36");
-  app.add_option("-v,--v", verbosity, "verbosity of the log")->capture_default_str();
+  app.add_option("-v,--v", verbosity, "verbosity of the log, 0 to 10")
+      ->capture_default_str()
+      ->check(cmd::in_range(0, 10, "whole number"));
   if (const auto code = cmd::parse_or_exit(app, arguments)) return *code;
+  if (const std::string wrong = contradiction_of_up(options); !wrong.empty()) {
+    std::fprintf(stderr, "dra-sandbox up: %s; see --help\n", wrong.c_str());
+    return 2;
+  }
   log::set_verbosity(verbosity);
   const Result<void> result = start_session(options);
   if (result) return 0;

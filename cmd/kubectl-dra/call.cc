@@ -8,7 +8,9 @@
 
 #include "client/config/kubeconfig.h"
 #include "client/transport/curl_transport.h"
-#include "cmd/flag_hint.h"
+#include "cmd/flag_problem.h"
+#include "cmd/flag_values.h"
+#include "cmd/kubectl-dra/help.h"
 #include "cmd/kubectl-dra/verb.h"
 #include "pkg/api/topology_level.h"
 #include "pkg/base/strings.h"
@@ -36,18 +38,6 @@ Result<client::ServerConfig> server_config(const CommonFlags& common, const clie
   return client::load_config({common.kubeconfig, common.context, common.server}, environment, context);
 }
 
-// Prints how a verb is written, where CLI11 would print only its flags.
-class HelpFormatter : public CLI::Formatter {
- public:
-  explicit HelpFormatter(std::string usage) : usage_(std::move(usage)) { column_width(34); }
-  std::string make_usage(const CLI::App*, std::string) const override {
-    return "Usage: kubectl dra " + usage_ + " [flags]\n";
-  }
-
- private:
-  std::string usage_;
-};
-
 void add_common(CLI::App& app, CommonFlags& common) {
   app.add_option("-n,--namespace", common.ns, "the namespace; without it that of the context");
   app.add_flag("-A,--all-namespaces", common.all_namespaces, "all namespaces");
@@ -69,7 +59,7 @@ void add_common(CLI::App& app, CommonFlags& common) {
   app.add_option("--ignore-unknown-fields", common.ignored_fields, "the manager's --ignore-unknown-fields");
   app.add_option("--ignore-taints", common.ignore_taints, "keys of NoSchedule taints that the manager ignores");
   app.add_option("--strategy", common.strategy, "the manager's --strategy, where it is not best-fit")
-      ->check(CLI::IsMember({"first-fit", "best-fit", "pack", "spread"}));
+      ->check(cmd::one_of({"first-fit", "best-fit", "pack", "spread"}));
   app.add_option("--topology-levels", common.topology_levels, "the manager's --topology-levels, for groups");
 }
 
@@ -106,6 +96,18 @@ std::vector<std::string> as_kubectl_reads(const std::vector<std::string>& argume
   return read;
 }
 
+// Flags that are right alone, but contradict each other; empty when none do.
+std::string contradiction_of_call(const CommonFlags& common) {
+  const std::pair<const char*, const std::string&> of_servers[] = {{"--server", common.server},
+                                                                   {"--context", common.context},
+                                                                   {"--kubeconfig", common.kubeconfig},
+                                                                   {"--manager-namespace", common.manager_ns}};
+  for (const auto& [flag, value] : of_servers)
+    if (!value.empty() && !common.from.empty())
+      return std::string("--from reads a snapshot, and ") + flag + " is about a server; give one of them";
+  return "";
+}
+
 bool is_namespace_name(std::string_view name) {
   const auto inside = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-'; };
   return name.size() <= 63 && std::all_of(name.begin(), name.end(), inside) && name.front() != '-' &&
@@ -114,10 +116,13 @@ bool is_namespace_name(std::string_view name) {
 
 }  // namespace
 
+void add_flags_of_all_verbs(CLI::App& app, CommonFlags& common) {
+  add_common(app, common);
+}
+
 std::optional<int> parse_call(const Verb& verb, const std::vector<std::string>& given, Call& call) {
   const std::vector<std::string> arguments = as_kubectl_reads(given);
   CLI::App app(verb.summary + "\n\nExamples:\n" + verb.examples, "kubectl dra " + verb.name);
-  app.formatter(std::make_shared<HelpFormatter>(verb.usage));
   if (verb.needs_cluster) add_common(app, call.common);
   app.add_option("-o,--output", call.common.output, "one of table, wide, json, yaml, name");
   app.add_flag("--no-headers", call.common.no_headers, "tables without their first line");
@@ -126,7 +131,7 @@ std::optional<int> parse_call(const Verb& verb, const std::vector<std::string>& 
     if (!flag.takes_value && !flag.choices.empty()) {
       std::vector<std::string> values = flag.choices;
       values.emplace_back("true");
-      app.add_flag(flag.names, call.values[name], flag.help)->check(CLI::IsMember(values));
+      app.add_flag(flag.names, call.values[name], flag.help)->check(cmd::one_of(values));
       continue;
     }
     if (!flag.takes_value) {
@@ -134,19 +139,16 @@ std::optional<int> parse_call(const Verb& verb, const std::vector<std::string>& 
       continue;
     }
     CLI::Option* option = app.add_option(flag.names, call.values[name], flag.help);
-    if (!flag.choices.empty()) option->check(CLI::IsMember(flag.choices));
+    if (!flag.choices.empty()) option->check(cmd::one_of(flag.choices));
   }
   app.add_option("words", call.words, "")->group("");
   app.failure_message([&](const CLI::App* failed, const CLI::Error& error) {
-    const std::string hint = cmd::flag_hint(app, arguments);
-    return failed->get_name() + ": " + error.what() + hint + "; see --help\n";
+    return failed->get_name() + ": " + cmd::flag_problem(app, error, arguments) + "; see --help\n";
   });
   try {
     app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
   } catch (const CLI::CallForHelp&) {
-    std::string help = inspect::wrapped(app.help(), call.width());
-    help.erase(help.find_last_not_of('\n') + 1);
-    std::printf("%s\n", help.c_str());
+    std::printf("%s", verb_help(app, verb, call.width()).c_str());
     return 0;
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : static_cast<int>(inspect::Status::kUsage);
@@ -158,6 +160,8 @@ std::optional<int> parse_call(const Verb& verb, const std::vector<std::string>& 
                           " is not a name of a namespace: at most 63 lower-case letters, digits and '-', with a "
                           "letter or digit at both ends",
                       inspect::Status::kUsage);
+  if (const std::string wrong = contradiction_of_call(call.common); !wrong.empty())
+    return complain(wrong, inspect::Status::kUsage);
   if (call.words.size() >= verb.min_words && call.words.size() <= verb.max_words) return std::nullopt;
   std::fprintf(stderr, "kubectl-dra: usage: kubectl dra %s\n", verb.usage.c_str());
   return static_cast<int>(inspect::Status::kUsage);
@@ -222,7 +226,7 @@ std::string Call::ns() const {
 Result<inspect::StateOptions> Call::state_options() const {
   inspect::StateOptions options;
   auto features = inventory::FeatureChoice::parse(common.feature_gates, common.kubernetes_version);
-  if (!features) return fail(features.error().wrap("--feature-gates, --kubernetes-version"));
+  if (!features) return fail(features.error());
   api::IgnoredFields ignored;
   if (const std::string wrong = api::read_ignored_fields(common.ignored_fields, ignored); !wrong.empty())
     return fail(Code::kInvalidArgument, "--ignore-unknown-fields: " + wrong);

@@ -256,7 +256,7 @@ int complete(const std::vector<std::string>& given) {
   if (given.size() <= 1) {
     const Offers offer("", last);
     for (const Verb& verb : verbs()) offer(verb.name);
-    for (const char* name : {"completion", "help", "version"}) offer(name);
+    for (const char* name : {"completion", "help", "options", "version"}) offer(name);
     std::printf("%s", kNoFiles);
     return 0;
   }

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <exception>
 
+#include "cmd/kubectl-dra/help.h"
 #include "cmd/kubectl-dra/verb.h"
 #include "pkg/base/strings.h"
 #include "pkg/inspect/answer/layout.h"
@@ -43,6 +44,7 @@ std::string usage_text() {
   }
   return text +
          "  completion  the completion script of a shell: bash, zsh, fish\n"
+         "  options     the flags that all verbs have\n"
          "  version     the version of this program\n"
          "\nExit status: 0 yes, 1 no, 2 wrong usage, 3 could not be found out.";
 }
@@ -86,8 +88,14 @@ int run_verb(const Verb& verb, const std::vector<std::string>& arguments) {
 }
 
 int run_completion(const std::vector<std::string>& arguments) {
+  if (arguments.size() == 1 && (arguments[0] == "--help" || arguments[0] == "-h"))
+    return print_or_complain(completion_help(), 0);
   const auto script = arguments.size() == 1 ? completion_script(arguments[0]) : std::nullopt;
-  if (!script) return complain("completion needs one of bash, zsh, fish", inspect::Status::kUsage);
+  if (!script)
+    return complain("completion " +
+                        (arguments.empty() ? "needs a shell" : quote(join(arguments, " ")) + " is not known") +
+                        "; use one of bash, zsh, fish",
+                    inspect::Status::kUsage);
   return print_or_complain(*script, 0);
 }
 
@@ -98,9 +106,14 @@ int run(const std::string& program, const std::vector<std::string>& arguments) {
     std::fprintf(stderr, "%s", page.c_str());
     return static_cast<int>(inspect::Status::kUsage);
   }
+  // "help VERB" is "VERB --help".
+  if (arguments[0] == "help" && arguments.size() > 1) return run(program, {arguments[1], "--help"});
   const std::string& name = arguments[0];
   const std::vector<std::string> rest(arguments.begin() + 1, arguments.end());
   if (name == "--help" || name == "-h" || name == "help") return print_or_complain(page, 0);
+  if (name == "options") return print_or_complain(options_help(Call().width()), 0);
+  if (name == "version" && !rest.empty() && rest[0] != "--help" && rest[0] != "-h")
+    return complain("version takes nothing; " + quote(rest[0]) + " is not expected", inspect::Status::kUsage);
   if (name == "version" || name == "--version")
     return print_or_complain(std::string("kubectl-dra ") + kVersion + "\n", 0);
   if (name == "completion") return run_completion(rest);

@@ -99,7 +99,8 @@ struct Decision {
   std::vector<int> prioritized_scores;
   std::optional<Error> error;
   uint64_t steps = 0;
-  // Why this node, as a clause ("keeps 3 whole devices on a100-2"); empty for first-fit, which has no preference.
+  // Why this node, as a clause ("keeps 3 of 4 cards of gpu.nvidia.com whole on a100-2"); empty for first-fit, which has
+  // no preference.
   std::string reason;
   // The Request::preferences that are met, as bits.
   uint32_t met = 0;

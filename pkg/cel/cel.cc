@@ -21,6 +21,14 @@ bool mentions_quantity(const std::string& message) {
   return message.find("kubernetes.Quantity") != std::string::npos;
 }
 
+// "driver, attributes, capacity, allowMultipleAllocations": those that this release has.
+std::string fields_of_device(const Environment::Rep& env) {
+  std::string list;
+  for (const char* field : {"driver", "attributes", "capacity", "allowMultipleAllocations"})
+    if (env.device_field(field) != nullptr) list += (list.empty() ? "" : ", ") + std::string(field);
+  return list;
+}
+
 // What to write instead of the commonest mistakes.
 std::string hint_for(const Issue& issue, const Environment::Rep& env) {
   if (issue.category == CompileCategory::kNoMatchingOverload) {
@@ -45,6 +53,11 @@ std::string hint_for(const Issue& issue, const Environment::Rep& env) {
   if (issue.category == CompileCategory::kUnresolved && mentions_quantity(issue.message)) {
     return "a capacity is the quantity itself: leave out .value";
   }
+  if (env.device && issue.category == CompileCategory::kUndefinedField)
+    return "the fields of device are " + fields_of_device(env);
+  if (env.device && issue.message.starts_with("undeclared reference"))
+    return "a selector has one variable, device, with the fields " + fields_of_device(env) +
+           "; texts are written in quotes";
   return {};
 }
 
@@ -107,6 +120,8 @@ CompileResult compile(std::string_view expression, const Environment& environmen
     CompileError error;
     error.category = CompileCategory::kOutputType;
     error.message = "must evaluate to bool or the unknown type, not " + runtime_text(root->type);
+    error.hint = "the expression is of type " + runtime_text(root->type) +
+                 ", and a selector is true or false: compare it, as in device.driver == \"example.com\"";
     return refused(std::move(error));
   }
   if (auto failed = lower(root, env, ast.node_count(), patterns, *program)) {

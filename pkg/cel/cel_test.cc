@@ -109,6 +109,18 @@ TEST(Compile, SuggestsWhatToWriteInstead) {
   EXPECT_TRUE(e.ok() && e.value);
 }
 
+// The messages are the API server's; what to write is the hint's.
+TEST(Compile, SaysWhichFieldsThereAreAndWhatASelectorIs) {
+  const auto hint = [](const char* expression) {
+    const CompileResult r = compile(expression, {});
+    return r.error ? r.error->hint : "";
+  };
+  EXPECT_EQ(hint("device.foo == 1"), "the fields of device are driver, attributes, capacity, allowMultipleAllocations");
+  EXPECT_EQ(hint("driver == 'x'").rfind("a selector has one variable, device, with the fields driver, ", 0), 0u);
+  EXPECT_EQ(hint("device.driver").rfind("the expression is of type string, and a selector is true or false", 0), 0u);
+  EXPECT_EQ(hint("device.driver == 'x'"), "");
+}
+
 TEST(Compile, TheApiServersVerdict) {
   Environment env = env_of(Release::k136, false, true);
   auto verdict = [&](const std::string& e) { return api_verdict(e, compile(e, env)); };

@@ -30,8 +30,9 @@ constexpr std::array<std::string_view, 8> kOtherGates{
     "DynamicResourceAllocation",   "DRAResourceClaimDeviceStatus", "DRAResourceClaimGranularStatusAuthorization",
     "DRAExtendedResource",         "DRASchedulerFilterTimeout",    "DRAResourcePoolStatus",
     "DRAPartitionableDevicesType", "ResourceHealthStatus"};
-// The release that changed the features without a gate field.
-constexpr int kNewRules = 37;
+// The release that changed the features without a gate field, and the releases that somebody may ask for: those whose
+// rules are known. Servers of older ones are decided by the rules of 1.36 where they serve what these need.
+constexpr int kNewRules = 37, kOldestRules = 36, kNewestRules = 37;
 
 // Null for one of kOtherGates.
 Result<bool Features::*> find_gate(std::string_view name) {
@@ -94,11 +95,14 @@ Features features_of_release(std::string_view server_version) {
 
 Result<FeatureChoice> FeatureChoice::parse(std::string_view gates, std::string_view version) {
   FeatureChoice choice;
-  if (const auto read = features_from_flag(gates); !read) return fail(read.error());
+  if (const auto read = features_from_flag(gates); !read) return fail(read.error().wrap("--feature-gates"));
   choice.gates_ = std::string(gates);
   choice.version_ = std::string(trim(version));
-  if (!choice.version_.empty() && !minor_version(choice.version_))
-    return fail(Code::kInvalidArgument, "version " + quote(choice.version_) + ": write 1.36, 1.37 and the like");
+  if (choice.version_.empty()) return choice;
+  const std::optional<int> minor = minor_version(choice.version_);
+  if (!minor || *minor < kOldestRules || *minor > kNewestRules)
+    return fail(Code::kInvalidArgument, "--kubernetes-version: " + quote(choice.version_) +
+                                            " is not a release whose rules are known; write 1.36 or 1.37");
   return choice;
 }
 

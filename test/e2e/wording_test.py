@@ -43,10 +43,101 @@ def misspelt_flags(programs):
     check(status == 2 and "flags come after the verb" in text, "kubectl-dra -n ml top", f"status {status}: {text}")
 
 
+# Each in one line that names the flag, what was given and what to write.
+REFUSED = (
+    (["dra-sandbox", "up", "--scheduling=observe"], '--scheduling: "observe" is not one of bind, gate'),
+    (["dra-sandbox", "up", "--port=99999"], '--port: "99999" is not a port (0 to 65535)'),
+    (["dra-sandbox", "up", "--metrics-port=70000"], '--metrics-port: "70000" is not a port (0 to 65535)'),
+    (["dra-sandbox", "apiserver", "--port=http"], '--port: "http" is not a port (0 to 65535)'),
+    (["dra-sandbox", "up", "--authorization-mode=Open"], '--authorization-mode: "Open" is not one of RBAC, AlwaysAllow'),
+    (["dra-sandbox", "up", "--without-manager=maybe"], '--without-manager: "maybe" is not true or false'),
+    (["dra-sandbox", "up", "-v=loud"], '--v: "=loud" is not a whole number from 0 to 10'),
+    (["dra-sandbox", "up", "--cert=nope.pem", "--key=nope.key"], '--cert: cannot read "nope.pem": No such file or directory'),
+    (["dra-sandbox", "apiserver", "--kubeconfig=/nope/kubeconfig"], '--kubeconfig: cannot create "/nope/kubeconfig": No such file or directory'),
+    (["dra-sandbox", "up", "--cert=x.pem"], "--cert needs --key, too"),
+    (["dra-sandbox", "up", "--kubernetes-version=1.40"], '--kubernetes-version: "1.40" is not a release whose rules are known; write 1.36 or 1.37'),
+    (["dra-sandbox", "up", "--without-manager", "--metrics-port=0"], "--metrics-port serves the metrics of the manager, which --without-manager leaves out"),
+    (["dra-sandbox", "up", "--without-manager", "--kubernetes-version=1.37"], "--kubernetes-version is for the manager, which --without-manager leaves out"),
+    (["dra-sandbox", "up", "--port=18181", "--metrics-port=18181"], "--port and --metrics-port are the same port"),
+    (["dra-controller-manager", "--leader-elect=maybe"], '--leader-elect: "maybe" is not true or false'),
+    (["dra-controller-manager", "--scheduling=observe", "--claim-templates=own"], "--scheduling=observe writes nothing but events, and --claim-templates=own makes claims"),
+    (["dra-conformance", "packing"], "--in is required"),
+    (["dra-conformance", "packing", "--in", "nope"], '--in: cannot read "nope"'),
+    (["dra-conformance", "mig", "--in", "nope"], '--in: cannot read "nope"'),
+    (["dra-conformance", "gang", "--in", "nope"], '--in: cannot read "nope"'),
+    (["dra-conformance", "cel", "--in", "nope"], '--in: cannot read "nope"'),
+    (["dra-conformance", "placement", "--in", "nope"], '--in: cannot read "nope"'),
+    (["dra-conformance", "allocator", "--in", "nope"], '--in: cannot read "nope"'),
+    (["dra-conformance", "cel", "--in", "nope", "--env", "1.30"], '--env: "1.30" is not one of 1.36, 1.37'),
+    (["kubectl-dra", "top", "--strategy=fast"], '--strategy: "fast" is not one of first-fit, best-fit, pack, spread'),
+    (["kubectl-dra", "top", "--kubernetes-version=1.40", "--from", "x"], '--kubernetes-version: "1.40" is not a release whose rules are known'),
+    (["kubectl-dra", "top", "--from", "x", "-s", "https://127.0.0.1:1"], "--from reads a snapshot, and --server is about a server; give one of them"),
+    (["kubectl-dra", "completion", "tcsh"], 'completion "tcsh" is not known; use one of bash, zsh, fish'),
+    (["kubectl-dra", "version", "client"], 'version takes nothing; "client" is not expected'),
+    (["kubectl-dra", "top", "-s", "https://127.0.0.1:1"], "cannot reach https://127.0.0.1:1: "),
+    (["kubectl-dra", "top", "-s", "https://nowhere.invalid"], "cannot reach https://nowhere.invalid: "),
+    (["kubectl-dra", "snapshot", "/nonexistent/x", "--from", "y"], "snapshot reads a server"),
+)
+
+
+def refusals(programs):
+    for arguments, words in REFUSED:
+        status, text = says(os.path.join(programs, arguments[0]), *arguments[1:])
+        check(status in (1, 2, 3) and words in text and len(text.splitlines()) == 1, " ".join(arguments), f"status {status}: {text}")
+
+
+def help_of_verbs(programs):
+    """A verb's help has the flags that act on it; the others have a page. `help VERB` is `VERB --help`."""
+    program = os.path.join(programs, "kubectl-dra")
+    helps = {verb: says(program, verb, "--help")[1] for verb in ("top", "lint", "migrate", "snapshot", "explain", "completion")}
+    check(says(program, "help", "lint") == (0, helps["lint"]), "help lint is lint --help", helps["lint"])
+    check("kubectl dra completion bash|zsh|fish" in helps["completion"], "completion --help", helps["completion"])
+    check("--selector" in helps["top"] and "--selector" not in helps["lint"], "-l is for top alone", helps["lint"])
+    check("--watch" in helps["explain"] and "--watch" not in helps["snapshot"], "-w is where it acts", helps["snapshot"])
+    status, options = says(program, "options")
+    for flag in ("--kubeconfig", "--context", "--server", "--feature-gates", "--kubernetes-version", "--ignore-taints", "--topology-levels"):
+        check(status == 0 and flag in options and flag not in helps["lint"], f"{flag} is on the page of options", options)
+    check("kubectl dra options" in helps["top"] and "kubectl dra options" not in helps["migrate"], "the help names that page where it matters", helps["migrate"])
+
+
 def greeting(box):
     text = box.log()
-    check("Three things to try" in text and text.count("\n  kubectl ") >= 3, "up prints three things to try", text)
+    tries = text.partition("Four things to try:\n")[2].partition("Stop it")[0].splitlines()
+    check(len(tries) == 4, "up prints as many things to try as it says", text)
+    config = next((line.partition("KUBECONFIG=")[2] for line in tries if "KUBECONFIG=" in line), "")
+    check(os.path.isabs(config) and os.path.exists(config), "up prints the whole path of the kubeconfig, for a terminal in another folder", text)
     check("  fleet: " in text and "  mode: " in text, "up names fleet and mode", text)
+
+
+def against_a_server(programs, box):
+    """What is refused once a server answers."""
+    plugin = os.path.join(programs, "kubectl-dra")
+    status, text = says(plugin, "snapshot", "/nonexistent/x", "--kubeconfig", box.kubeconfig)
+    check(status != 0 and 'cannot write "/nonexistent/x": No such file' in text, "snapshot names the file that was typed", f"status {status}: {text}")
+    for expression, hint in (("device.foo == 1", "the fields of device are driver, attributes, capacity, allowMultipleAllocations"),
+                             ("foo == 1", "a selector has one variable, device"), ("device.driver", "a selector is true or false")):
+        status, text = says(plugin, "cel", expression, "--kubeconfig", box.kubeconfig)
+        check(status != 0 and hint in " ".join(text.split()), f"cel {expression}: {hint}", f"status {status}: {text}")
+    with open(box.kubeconfig, encoding="utf-8") as config:
+        wrong = config.read().replace("token: \"", "token: \"not-")
+    path = os.path.join(box.folder, "wrong-token")
+    with open(path, "w", encoding="utf-8") as out:
+        out.write(wrong)
+    status, text = says(os.path.join(programs, "dra-controller-manager"), "--kubeconfig", path, "--metrics-port=-1")
+    check(status == 1 and "the token, or the client certificate, is not accepted (401)" in text, "the manager with a wrong token", f"status {status}: {text}")
+
+
+def first_failure_is_reported_at_once(programs):
+    """The manager tries for ten seconds; whoever reads its log meanwhile sees why."""
+    manager = subprocess.Popen([os.path.join(programs, "dra-controller-manager"), "--master=https://127.0.0.1:1", "--leader-elect=false", "--metrics-port=-1"],
+                               stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+    began, line = time.monotonic(), ""
+    while time.monotonic() - began < 8 and "cannot reach https://127.0.0.1:1" not in line:
+        line = manager.stderr.readline()
+    took = time.monotonic() - began
+    manager.terminate()
+    manager.wait(timeout=15)
+    check("The API server cannot be used yet" in line and took < 5, "the manager says at once that it cannot reach its server", f"{took:.1f} s: {line}")
 
 
 def events_of(api, kind, name):
@@ -74,7 +165,10 @@ def template_that_comes_late(box, api):
 
 def main():
     programs = sys.argv[1]
+    first_failure_is_reported_at_once(programs)
     misspelt_flags(programs)
+    refusals(programs)
+    help_of_verbs(programs)
     fleet = os.path.join(HERE, "..", "..", "build", f"wording-fleet-{os.getpid()}.yaml")
     with open(fleet, "w", encoding="utf-8") as out:
         out.write(rest.fleet(1, 2))
@@ -83,6 +177,7 @@ def main():
         with box:
             api = rest.Api(box.kubeconfig)
             greeting(box)
+            against_a_server(programs, box)
             claims_that_are_missing(box, api)
             template_that_comes_late(box, api)
             box.process.send_signal(signal.SIGTERM)

@@ -79,5 +79,30 @@ TEST_F(StrategyOfClass, TheEventSaysWhy) {
   EXPECT_NE(write().success_event->note.find(" on node n1, which "), std::string::npos) << write().success_event->note;
 }
 
+// Network cards of the node are no reason to say that more GPUs stay whole.
+TEST_F(StrategyOfClass, TheEventCountsTheCardsOfThePodsDriver) {
+  annotate("best-fit");
+  auto claim = make_claim("c");
+  claim.spec.requests[0].exactly->selectors = {"device.driver == \"gpu.example.com\""};
+  put(claim);
+  api::ResourceSlice cards = test::local_slice("net.example.com", "n2", "nic-", 3);
+  cards.metadata.name = "n2-nics";
+  inventory.apply_slice(cards);
+  allocated("y", "n1", "gpu-1", false, {});  // n1 is full
+  test::WholeController reconciler(parts(options, inventory, allocator, nodes));
+  const auto run = [&] {
+    last = reconciler.reconcile(view, reconcile::pod_key("default/p"));
+    for (reconcile::Effect& effect : last.at_its_turn) last.effects.push_back(std::move(effect));
+  };
+  run();
+  ASSERT_EQ(node_chosen(), "n2");
+  proven(allocated("c", "n2", "gpu-0", true, {"p"}), "p");
+  run();
+  ASSERT_TRUE(write().success_event);
+  EXPECT_NE(write().success_event->note.find(", which keeps 1 of 2 cards of gpu.example.com whole on n2"),
+            std::string::npos)
+      << write().success_event->note;
+}
+
 }  // namespace
 }  // namespace dra::allocation::strategy_test

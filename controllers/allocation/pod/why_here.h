@@ -29,7 +29,7 @@ class WhyHere {
     clauses_.erase(order_.front());
     order_.pop_front();
   }
-  // ", which keeps 3 whole devices on n1", or nothing.
+  // ", which keeps 3 of 4 cards of gpu.nvidia.com whole on n1", or nothing.
   std::string clause(const std::string& pod_uid) const {
     const auto found = clauses_.find(std::pmr::string(pod_uid));
     return found == clauses_.end() || found->second.empty() ? "" : ", which " + std::string(found->second);

@@ -168,7 +168,7 @@ class BestFit {
   void improve(NodeId node, size_t position, uint64_t steps, Place& best);
   strategy::Cost cost_of(const Search& search, NodeId node, size_t position);
   FoundNodes conclude(const Place& best, FoundNodes found);
-  std::string reason(const Place& place);
+  std::string reason(const Place& place, const Decision& decision);
   bool names_before(const Search& search, const Place& best) const;
   int64_t rest_value(const PoolValue& value, int64_t free_ppm) const;
 

@@ -1,8 +1,10 @@
 // BestFit: claims of any form. Takes the first solution of every node, then compares others while steps last.
 #include <algorithm>
 #include <numeric>
+#include <set>
 
 #include "pkg/allocator/nodes/best_fit.h"
+#include "pkg/base/strings.h"
 
 namespace dra::allocator {
 
@@ -145,7 +147,7 @@ FoundNodes BestFit::conclude(const Place& best, FoundNodes found) {
   found.steps += decision.steps + 1;
   found.nodes_searched = std::max(found.nodes_searched, compared_);
   if (decision.outcome == Outcome::kFeasible) {
-    decision.reason = reason(best);
+    decision.reason = reason(best, decision);
     found.decisions.assign(1, std::move(decision));
     found.outcome = Outcome::kFeasible;
     return found;
@@ -154,12 +156,31 @@ FoundNodes BestFit::conclude(const Place& best, FoundNodes found) {
   return node_search_.find(*plan_, *request_, order_, 1);
 }
 
-std::string BestFit::reason(const Place& place) {
+// Cards: devices without counters, and what partitions are cut from. Those of drivers that the pod does not use say
+// nothing about it.
+std::string BestFit::reason(const Place& place, const Decision& decision) {
   const std::string node = device_index_.node_name(place.node);
-  const int64_t left = totals_of(place.node).whole - place.cost.broken;
-  if (place.cost.broken == 0) return "breaks no whole device on " + node;
+  std::set<std::string> drivers;
+  std::string shared;
+  for (const api::AllocationResult& claim : decision.results)
+    for (const api::DeviceRequestAllocationResult& one : claim.results) {
+      drivers.insert(one.driver);
+      if (!one.consumed_capacity.empty()) shared = one.device;
+    }
+  if (place.cost.broken == 0)
+    return shared.empty() ? "cuts or takes no whole card of " + node : "shares " + shared + " already on " + node;
+  int64_t cards = 0, left = -place.cost.broken;
+  for (const inventory::Segment& segment : device_index_.view(place.node).segments) {
+    const PoolValue& value = values_.of(segment.pool);
+    if (!value.local || !drivers.contains(device_index_.pool(segment.pool)->driver_text)) continue;
+    left += value.whole;
+    cards += static_cast<int64_t>(value.groups.size()) +
+             std::count_if(value.devices.begin(), value.devices.end(),
+                           [](const DeviceValue& device) { return device.group == inventory::kNone; });
+  }
   if (left > 0)
-    return "keeps " + std::to_string(left) + (left == 1 ? " whole device on " : " whole devices on ") + node;
+    return "keeps " + std::to_string(left) + " of " + std::to_string(cards) + " cards of " +
+           join({drivers.begin(), drivers.end()}, " and ") + " whole on " + node;
   return "fits " + node + " most tightly of " + std::to_string(compared_) + " nodes";
 }
 

@@ -47,12 +47,12 @@ Result<std::string> read_file(const std::string& path, size_t max_bytes) {
 Result<void> write_file(const std::string& path, std::string_view bytes) {
   const std::string temporary = path + ".tmp" + std::to_string(::getpid());
   Descriptor file{::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600)};
-  if (file.fd < 0) return refused("write", temporary);
+  if (file.fd < 0) return refused("write", path);
   while (!bytes.empty()) {
     const ssize_t count = ::write(file.fd, bytes.data(), bytes.size());
     if (count < 0 && errno == EINTR) continue;
     if (count < 0) {
-      auto error = refused("write", temporary);
+      auto error = refused("write", path);
       ::unlink(temporary.c_str());
       return error;
     }

@@ -37,6 +37,7 @@ class Loader {
     ask_version();
     const bool in_time = reactor_.run_until([this] { return finished(); }, options_.time_limit);
     calls_.clear();
+    if (trouble_ && trouble_->message().starts_with("cannot reach ")) return fail(*trouble_);  // names the server
     if (trouble_) return fail(trouble_->wrap("cannot read " + options_.server));
     if (!in_time)
       return fail(Code::kDeadlineExceeded, options_.server + " did not answer all lists within " +

@@ -145,7 +145,8 @@ Result<TaintPlan> plan_taint(const Objects& objects, const TaintQuestion& questi
       std::string(question.taint.effect == "NoExecute" ? "; with --device-taint-eviction=own it evicts" : ""));
   if (question.taint.effect == "NoExecute")
     plan.honoured.push_back("kube-controller-manager: evicts, with its gate DRADeviceTaintRules on");
-  plan.honoured.push_back("kube-scheduler: not before 1.36.3");
+  plan.honoured.push_back(
+      "kube-scheduler: from 1.36.3 on; an older one ignores the rule, so its pods may still get the device");
   plan.refusal = refusal_of(objects, question, plan);
   return plan;
 }

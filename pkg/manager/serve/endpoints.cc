@@ -53,7 +53,8 @@ http::Response health(const std::string& name, const Target& target, std::vector
     } else {
       ok = false;
       const std::string why = check.message.empty() ? "not yet" : check.message;
-      lines += "[-]" + check.name + " failed: " + (audience == Audience::kAnybody ? "reason withheld" : why) + "\n";
+      lines +=
+          "[-]" + check.name + " failed: " + (audience == Audience::kAnybody ? "see the log of this pod" : why) + "\n";
     }
   }
   if (!ok) return text(500, lines + name + " check failed\n");

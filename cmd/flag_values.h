@@ -1,9 +1,11 @@
-// Kinds of flag values that CLI11 does not have: a word of a fixed set, a duration, a list. Each is checked while it is
-// parsed, and an invalid value becomes CLI11's own error ("--strategy: x not in {...}").
+// Kinds of flag values that CLI11 does not have, or refuses in its own words: a word of a fixed set, a number in a
+// range, a port, a duration, a list. A wrong value ends parsing with one sentence that names the flag, the value and
+// what to write: --strategy: "fast" is not one of first-fit, best-fit, pack, spread.
 #pragma once
 
 #include <CLI/CLI.hpp>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -20,6 +22,8 @@ inline std::vector<std::string> names(const std::string& list) {
   return found;
 }
 
+CLI::Validator one_of(std::vector<std::string> words);
+
 // The default shown is the word for the current value of `out`.
 template <class T>
 CLI::Option* add_choice(CLI::App& app, const std::string& name, T& out,
@@ -34,9 +38,7 @@ CLI::Option* add_choice(CLI::App& app, const std::string& name, T& out,
     for (const auto& [word, value] : choices)
       if (word == given) out = value;
   };
-  return app.add_option_function<std::string>(name, set, help)
-      ->default_str(initial)
-      ->check(CLI::IsMember(words).description(""));
+  return app.add_option_function<std::string>(name, set, help)->default_str(initial)->check(one_of(std::move(words)));
 }
 
 struct DurationFlag {
@@ -49,14 +51,23 @@ CLI::Option* add_duration(CLI::App& app, const std::string& name, Duration& out,
 
 // A number from `least` to `most`, both included; NaN is refused.
 template <class T>
-CLI::Validator in_range(T least, T most) {
-  const auto wrong = [least, most](const std::string& given) -> std::string {
+CLI::Validator in_range(T least, T most, const std::string& unit = "number") {
+  const auto text = [](T value) {
+    if constexpr (std::is_floating_point_v<T>)
+      if (value == static_cast<T>(static_cast<int64_t>(value))) return std::to_string(static_cast<int64_t>(value));
+    return std::to_string(value);
+  };
+  const std::string wanted = " is not a " + unit + " from " + text(least) + " to " + text(most);
+  const auto wrong = [=](const std::string& given) -> std::string {
     T value{};
     if (CLI::detail::lexical_cast(given, value) && value >= least && value <= most) return "";
-    return given + " is not a number from " + CLI::detail::to_string(least) + " to " + CLI::detail::to_string(most);
+    return quote(given) + wanted;
   };
   return CLI::Validator(wrong, "");
 }
+
+// A TCP port; `least` is 0 where 0 has a meaning (any free port, or none), and -1 where that has one, too.
+CLI::Validator port_from(int least);
 
 inline CLI::Option* add_list(CLI::App& app, const std::string& name, std::vector<std::string>& out,
                              const std::string& help) {

@@ -1,0 +1,42 @@
+#include "cmd/flag_values.h"
+
+#include <algorithm>
+
+#include "pkg/base/go_duration.h"
+
+namespace dra::cmd {
+
+CLI::Validator one_of(std::vector<std::string> words) {
+  const auto wrong = [words = std::move(words)](const std::string& given) -> std::string {
+    if (std::find(words.begin(), words.end(), given) != words.end()) return "";
+    return quote(given) + (words.size() == 1 ? " is not " : " is not one of ") + join(words, ", ");
+  };
+  return CLI::Validator(wrong, "");
+}
+
+CLI::Validator port_from(int least) {
+  const std::string wanted = " is not a port (" + std::to_string(least) + " to 65535)";
+  const auto wrong = [least, wanted](const std::string& given) -> std::string {
+    int port = 0;
+    if (CLI::detail::lexical_cast(given, port) && port >= least && port <= 65535) return "";
+    return quote(given) + wanted;
+  };
+  return CLI::Validator(wrong, "");
+}
+
+CLI::Option* add_duration(CLI::App& app, const std::string& name, Duration& out, const DurationFlag& flag,
+                          const std::string& help) {
+  if (!flag.initial.empty()) out = *parse_go_duration(flag.initial);
+  const auto wrong = [flag](const std::string& given) -> std::string {
+    const auto parsed = parse_go_duration(given);
+    if (!parsed) return quote(given) + " is not a duration; write 15s, 500ms or 1m30s";
+    if (*parsed >= *parse_go_duration(flag.least) && *parsed <= *parse_go_duration(flag.most)) return "";
+    return quote(given) + " is out of range; use " + flag.least + " to " + flag.most;
+  };
+  const auto set = [&out](const std::string& given) { out = *parse_go_duration(given); };
+  return app.add_option_function<std::string>(name, set, help)
+      ->default_str(flag.initial)
+      ->check(CLI::Validator(wrong, ""));
+}
+
+}  // namespace dra::cmd
