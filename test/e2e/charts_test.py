@@ -142,6 +142,13 @@ class Release:
         status, answer = self.api.request("DELETE", path)
         assert status in (200, 202), answer
 
+    def a_failed_test_stays(self):
+        """No manager runs yet: the test's pod waits, and is there to be asked."""
+        self.command("test r --timeout 4s", ok=False)
+        pod = self.api.get(f"/api/v1/namespaces/{NAME}/pods/{NAME}-test")
+        assert pod["spec"]["schedulingGates"] == [{"name": "dra-controller-manager/allocation"}], pod["spec"]
+        assert self.api.get(f"/apis/resource.k8s.io/v1/namespaces/{NAME}/resourceclaims/{NAME}-test")["metadata"]["name"]
+
     def run_as_installed(self):
         manager = self.manager(deployed_arguments(self.api)).start()
         try:
@@ -176,7 +183,7 @@ class Release:
             for i in range(3):
                 self.remove(f"{PODS}/p{i}")
             self.box.wait_for(lambda: all(c["metadata"]["name"] == "one" for c in self.api.items(CLAIMS)), 60, "the claims to go")
-            text = self.command("test r --timeout 60s")
+            text = self.command("test r --timeout 60s")  # deletes what the failed one left
             assert text.count("Succeeded") == 2, text
             self.box.wait_for(lambda: not self.api.items(f"/apis/resource.k8s.io/v1/namespaces/{NAME}/resourceclaims"), 30, "helm test's claim to go")
             check_nothing_refused(manager)
@@ -245,6 +252,7 @@ class Release:
         check_policies(self.api)
         refused = self.command(f"install second {CHART}", ok=False)
         assert "exists and cannot be imported into the current release" in refused, refused
+        self.a_failed_test_stays()
         self.run_as_installed()
         self.run_upgraded()
         self.uninstall()

@@ -127,6 +127,7 @@ Answer top_claims(const State& state, const Scope& scope) {
                                ? "claims are not visible: you may not list resourceclaims"
                                : "there are no claims here");
   answer.tables.push_back(std::move(table));
+  if (hidden_in(state.objects, "resourceclaims", scope)) answer.status = Status::kUnknown;
   note_hidden(answer, state.objects);
   return answer;
 }
@@ -167,6 +168,7 @@ Answer top_namespaces(const State& state, const Scope& scope) {
                                ? "whether there are claims, or pods that wait for any, is not visible"
                                : "there are no claims, and no pods that wait for any");
   answer.tables.push_back(std::move(table));
+  if (hidden_in(state.objects, "resourceclaims", scope)) answer.status = Status::kUnknown;
   note_hidden(answer, state.objects);
   return answer;
 }

@@ -11,6 +11,7 @@
 #include "pkg/inspect/verbs/doctor.h"
 #include "pkg/inspect/verbs/explain.h"
 #include "pkg/inspect/verbs/fits.h"
+#include "pkg/inspect/verbs/manager.h"
 #include "pkg/inspect/verbs/replay.h"
 #include "pkg/inspect/verbs/taint.h"
 #include "pkg/inspect/verbs/top.h"
@@ -137,6 +138,42 @@ TEST(Hidden, IsInNoVerbCalledAbsent) {
       for (const std::string& verdict : kNoFit)
         EXPECT_EQ(said.text.find(verdict), std::string::npos) << "says " << quote(verdict) << ":\n" << said.text;
     }
+  }
+}
+
+TEST(Hidden, ClaimsLeaveTheirTableUnknown) {
+  TwoNodes world;
+  hidden_kinds().at("resourceclaims")(world.objects);
+  world.objects.hidden = {{"resourceclaims outside namespace ml", std::string(kMayNotList)}};
+  Scope scope;
+  for (const char* ns : {"", "ml"}) {
+    scope.ns = ns;
+    const Status wanted = scope.ns.empty() ? Status::kUnknown : Status::kYes;
+    const State state(world.objects, {});
+    EXPECT_EQ(top_claims(state, scope).status, wanted);
+    EXPECT_EQ(top_namespaces(state, scope).status, wanted);
+  }
+}
+
+// The API server's word about a gated pod is no judgement of whether it fits.
+TEST(Hidden, AGateIsNoAnswer) {
+  TwoNodes world;
+  world.add_pod("waits", "", {});
+  auto pod = std::make_shared<api::Pod>(*world.objects.pods.at("ml/waits"));
+  pod->scheduling_gates = {std::string(kManagerGate)};
+  world.objects.hidden = {{"nodes", std::string(kMayNotList)}};
+  for (const char* reason : {"SchedulingGated", "Unschedulable"}) {
+    pod->conditions = {{}};
+    pod->conditions[0].type = "PodScheduled";
+    pod->conditions[0].status = "False";
+    pod->conditions[0].reason = reason;
+    pod->conditions[0].message = "as they say";
+    world.objects.pods["ml/waits"] = pod;
+    State state(world.objects, {});
+    const Said said = said_by(explain(state, "pod/waits", {.ns = "ml"}));
+    const bool judged = std::string(reason) == "Unschedulable";
+    EXPECT_EQ(said.status, judged ? Status::kNo : Status::kUnknown) << said.text;
+    EXPECT_EQ(said.text.find("as they say") != std::string::npos, judged) << said.text;
   }
 }
 
