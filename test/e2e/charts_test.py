@@ -147,7 +147,6 @@ class Release:
         self.command("test r --timeout 4s", ok=False)
         pod = self.api.get(f"/api/v1/namespaces/{NAME}/pods/{NAME}-test")
         assert pod["spec"]["schedulingGates"] == [{"name": "dra-controller-manager/allocation"}], pod["spec"]
-        assert self.api.get(f"/apis/resource.k8s.io/v1/namespaces/{NAME}/resourceclaims/{NAME}-test")["metadata"]["name"]
 
     def run_as_installed(self):
         manager = self.manager(deployed_arguments(self.api)).start()

@@ -265,7 +265,7 @@ def viewers(plane, chart, programs):
 
 
 def tested(plane, chart):
-    """helm test: in the manager's namespace, in one that is opted in, and in one that is not, where it says so and leaves what it made."""
+    """helm test: in the manager's namespace, in one that is opted in, and in one that is not, where it says so."""
     text = chart.command("test", "r", "--timeout", "60s")
     assert text.count("Succeeded") == 2, text
     flip = lambda value: plane.admin.request("PATCH", "/api/v1/namespaces/theirs", {"metadata": {"labels": {ALLOCATE: value}}}, MERGE)  # noqa: E731
@@ -275,13 +275,11 @@ def tested(plane, chart):
     plane.wait_for(lambda: refusal in plane.admin.request("POST", "/api/v1/namespaces/theirs/pods?dryRun=All", trial)[1].get("message", ""), 60, "the test's policy")
     text = chart.command("test", "r", "--timeout", "30s", ok=False)
     assert refusal in text, text
-    left = [claim["metadata"]["name"] for claim in plane.admin.items(f"{DRA}/namespaces/theirs/resourceclaims")]
-    assert NAME + "-test" in left, left
     assert flip("gate")[0] == 200
     plane.wait_for(lambda: ours(probe(plane, "theirs")), 60, "opting in")
     text = chart.command("test", "r", "--timeout", "60s")
     assert text.count("Succeeded") == 2, text
-    left = lambda: [c for c in plane.admin.items(f"{DRA}/namespaces/theirs/resourceclaims") if c["metadata"]["name"] == NAME + "-test"]  # noqa: E731
+    left = lambda: [c for c in plane.admin.items(f"{DRA}/namespaces/theirs/resourceclaims") if c["metadata"]["name"].startswith(NAME + "-test")]  # noqa: E731
     plane.wait_for(lambda: not left(), 30, "the test's claim to go")
     assert flip(None)[0] == 200
     chart.upgrade({"test.namespace": ""})
@@ -299,7 +297,11 @@ def opted_in_by_the_label(plane, chart):
     namespace(plane, "theirs")
     deploy(plane, "mine", "before", 2)
     deploy(plane, "theirs", "before", 2)
-    # No manager runs yet: others are not delayed, ours wait.
+    # No manager runs yet: others are not delayed, ours wait, and a test that fails leaves its pod and claim.
+    chart.command("test", "r", "--timeout", "5s", ok=False)
+    pod = plane.admin.get(f"/api/v1/namespaces/{NAME}/pods/{NAME}-test")
+    claims = [claim["metadata"]["name"] for claim in plane.admin.items(f"{DRA}/namespaces/{NAME}/resourceclaims")]
+    assert ours(pod) and len(claims) == 1 and claims[0].startswith(f"{NAME}-test-device-"), claims
     plane.wait_for(lambda: running(plane, "theirs") == 2, 60, "pods of others, with the manager down")
     assert all(map(ours, pods_of(plane, "mine"))) and len(pods_of(plane, "mine")) == 2
     # The label is removed while they wait, and added again: they stay ours.

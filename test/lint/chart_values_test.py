@@ -360,7 +360,7 @@ class Chart(unittest.TestCase):
 
     def test_the_helm_test(self):
         """What failed stays, with its reason; in an opted-in namespace the pod has no gate of its own, and is refused if nothing adds one."""
-        pod, claim, policy = ("Pod", "dra-controller-manager-test"), ("ResourceClaim", "dra-controller-manager-test"), ("ValidatingAdmissionPolicy", "dra-controller-manager.test")
+        pod, claim, policy = ("Pod", "dra-controller-manager-test"), ("ResourceClaimTemplate", "dra-controller-manager-test"), ("ValidatingAdmissionPolicy", "dra-controller-manager.test")
         for helm in HELMS:
             here = self.rendered(helm, 'test.deviceClassName="gpu"')
             for one in (pod, claim):

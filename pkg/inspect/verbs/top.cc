@@ -87,8 +87,12 @@ std::string node_of(const api::ResourceClaim& claim) {
   return node ? *node : "";
 }
 
+// Whether none of a kind can be seen where they are asked for. Those of one namespace are shown, with a note on the
+// others.
 bool hidden_in(const Objects& objects, std::string_view plural, const Scope& scope) {
-  return scope.ns.empty() ? objects.hides(plural) : objects.hides_in(plural, scope.ns);
+  if (!scope.ns.empty()) return objects.hides_in(plural, scope.ns);
+  return std::any_of(objects.hidden.begin(), objects.hidden.end(),
+                     [&](const Hidden& one) { return one.what == plural; });
 }
 
 Answer top_claims(const State& state, const Scope& scope) {

@@ -144,15 +144,18 @@ TEST(Hidden, IsInNoVerbCalledAbsent) {
 TEST(Hidden, ClaimsLeaveTheirTableUnknown) {
   TwoNodes world;
   hidden_kinds().at("resourceclaims")(world.objects);
-  world.objects.hidden = {{"resourceclaims outside namespace ml", std::string(kMayNotList)}};
-  Scope scope;
-  for (const char* ns : {"", "ml"}) {
+  State state(world.objects, {});
+  const auto status_of = [&](const std::string& hidden, const std::string& ns) {
+    state.objects.hidden = {{hidden, std::string(kMayNotList)}};
+    Scope scope;
     scope.ns = ns;
-    const Status wanted = scope.ns.empty() ? Status::kUnknown : Status::kYes;
-    const State state(world.objects, {});
-    EXPECT_EQ(top_claims(state, scope).status, wanted);
-    EXPECT_EQ(top_namespaces(state, scope).status, wanted);
-  }
+    EXPECT_EQ(top_claims(state, scope).status, top_namespaces(state, scope).status);
+    return top_claims(state, scope).status;
+  };
+  for (const char* ns : {"", "ml", "web"}) EXPECT_EQ(status_of("resourceclaims", ns), Status::kUnknown);
+  EXPECT_EQ(status_of("resourceclaims outside namespace ml", "web"), Status::kUnknown);
+  // Those of one namespace are shown, with a note on the others.
+  for (const char* ns : {"", "ml"}) EXPECT_EQ(status_of("resourceclaims outside namespace ml", ns), Status::kYes);
 }
 
 // The API server's word about a gated pod is no judgement of whether it fits.
