@@ -144,9 +144,9 @@ TEST(Hidden, IsInNoVerbCalledAbsent) {
 TEST(Hidden, ClaimsLeaveTheirTableUnknown) {
   TwoNodes world;
   hidden_kinds().at("resourceclaims")(world.objects);
-  State state(world.objects, {});
   const auto status_of = [&](const std::string& hidden, const std::string& ns) {
-    state.objects.hidden = {{hidden, std::string(kMayNotList)}};
+    world.objects.hidden = {{hidden, std::string(kMayNotList)}};
+    State state(world.objects, {});
     Scope scope;
     scope.ns = ns;
     EXPECT_EQ(top_claims(state, scope).status, top_namespaces(state, scope).status);
