@@ -80,6 +80,7 @@ WRONG = [
     (['image.repository=""'], "repository"),
     (['resources.requests.cpu="foo"'], "cpu"),
     (['extraArgs=["--{foo}"]'], "extraArgs"),
+    (['extraArgs=["--foo"]'], "extraArgs has --foo, which is not a flag"),
     (['commonLabels={"app.kubernetes.io/instance":"x"}'], "commonLabels"),
     (['volumes=[{"name":"tls","emptyDir":{}}]'], "volumes"),
     (['podDisruptionBudget.minAvailable="half"'], "minAvailable"),
@@ -132,6 +133,22 @@ class Chart(unittest.TestCase):
                     status, _, errors = render(helm, *settings)
                     self.assertNotEqual(status, 0)
                     self.assertIn(said, errors)
+
+    def test_every_flag_is_taken_or_allowed(self):
+        with open(os.path.join(ROOT, "docs/user/flags.md"), encoding="utf-8") as page:
+            flags = re.findall(r"^\| `--([a-z0-9-]+)`", page.read(), re.MULTILINE)
+        self.assertGreater(len(flags), 20)
+        for helm in HELMS:
+            taken = []
+            for flag in flags:
+                status, text, errors = render(helm, f'extraArgs=["--{flag}=1"]')
+                if status:
+                    self.assertIn(f"the chart sets --{flag} itself", errors)
+                    taken.append(flag)
+                else:
+                    self.assertIn(f"- --{flag}=1", text)
+            self.assertIn("scheduling", taken)
+            self.assertNotIn("kube-api-qps", taken)
 
     def test_each_mode_brings_its_roles(self):
         """Those whose conditions in files/roles.yaml hold. That file is made by the program (test chart_roles)."""
@@ -356,6 +373,10 @@ class Chart(unittest.TestCase):
             self.assertNotIn("minAvailable", budget)
             self.assertIn("minAvailable: 1\n", self.rendered(helm)["PodDisruptionBudget", "dra-controller-manager"])
             self.assertIn("a/b: c", made["ServiceAccount", "dra-controller-manager"])
+            quota = self.rendered(helm, "priorityClassQuota=true", "replicas=3")["ResourceQuota", "dra-controller-manager"]
+            self.assertIn('pods: "6"', quota)
+            self.assertIn("values: [system-cluster-critical]", quota)
+            self.assertNotIn(("ResourceQuota", "dra-controller-manager"), self.rendered(helm))
             self.assertNotIn("topologySpreadConstraints", self.rendered(helm, "topologySpreadConstraints=[]")["Deployment", "dra-controller-manager"])
 
     def test_the_helm_test(self):

@@ -200,10 +200,14 @@ server's answer names core kinds; --api-versions may name only those of policies
 {{- end }}
 {{- end }}
 {{- $taken := dict "claim-templates" "claimTemplates" "scheduling" "scheduling.mode" "scheduler-names" "scheduling.names" "device-taint-eviction" "deviceTaintEviction" "recreate-pinned-pods" "recreatePinnedPods" "ignore-taints" "ignoreTaints" "feature-gates" "featureGates" "ignore-unknown-fields" "ignoreUnknownFields" "metrics-port" "metrics.port" "secure-port" "metrics.securePort" "metrics-authentication" "metrics.authentication" "tls-cert-file" "metrics.tlsSecretName" "tls-private-key-file" "metrics.tlsSecretName" "logging-format" "logging.format" "v" "logging.verbosity" "leader-elect-resource-namespace" "the release's namespace" "leader-elect-resource-name" "nothing: the roles name the lease" "release-gates" "uninstall.releaseGates" "leader-elect" "replicas" "bind-address" "nothing: probes come from outside" "release-deadline" "uninstall.deadlineSeconds" "kubeconfig" "nothing: the pod has its own" "master" "nothing: the pod has its own" "context" "nothing: the pod has its own" }}
+{{- /* A test compares these with docs/user/flags.md. */}}
+{{- $known := list "kube-api-qps" "kube-api-burst" "resourceclaim-controller-is-off" "controllers" "max-evictions-per-rule" "device-taint-eviction-rate" "kubernetes-version" "strategy" "gang-hold-timeout" "gang-starvation-after" "topology-levels" "allocation-step-budget" "cel-extensions" "strict-selector-errors" "stale-pool-generations" "leader-elect-lease-duration" "leader-elect-renew-deadline" "leader-elect-retry-period" "leader-elect-resource-lock" "controller-shutdown-timeout" }}
 {{- range $v.extraArgs }}
 {{- $name := regexReplaceAll "^-+([^=]*).*$" . "${1}" | replace "_" "-" }}
 {{- if hasKey $taken $name }}
 {{- fail (printf "extraArgs has %s: the chart sets --%s itself; use %s" . $name (get $taken $name)) }}
+{{- else if not (has $name $known) }}
+{{- fail (printf "extraArgs has %s, which is not a flag of dra-controller-manager: docs/user/flags.md lists them" .) }}
 {{- end }}
 {{- end }}
 {{- end }}
