@@ -260,6 +260,11 @@ def viewers(plane, chart, programs):
         ask("viewer", 0, "explain", "pod/" + pod, *here)
     finally:
         assert manager.stop() == 0
+    deploy(plane, "seen", "later", 1)
+    later = plane.wait_for(lambda: [p for p in pods_of(plane, "seen") if ours(p)], 30, "the pod")[0]["metadata"]["name"]
+    seen = ask("viewer", 1, "explain", "pod/" + later, *here)
+    assert "No dra-controller-manager has led since 20" in seen and "see why none runs" in seen, seen
+    assert "manager ill no dra-controller-manager has led since 20" in ask("viewer", 1, "doctor", *here)
     remove_workloads(plane, "seen")
     print("  a viewer sees who leads; who may not read the Lease hears that it is not visible")
 
