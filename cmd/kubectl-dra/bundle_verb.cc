@@ -21,6 +21,12 @@ constexpr size_t kMaxManagers = 4;
 constexpr size_t kMaxEvents = 2000;
 constexpr const char* kLogLimits = "tailLines=20000&limitBytes=8388608";
 constexpr const char* kFolder = "dra-bundle/";
+// The API server passes no token on to a pod, so where the manager asks for one (the chart's default) its answers do
+// not come this way.
+constexpr const char* kAskItself =
+    "; the manager serves it over HTTPS to those who may read it: kubectl port-forward -n NAMESPACE POD 8443, then "
+    "curl -k -H \"Authorization: Bearer $(kubectl create token ACCOUNT)\" https://localhost:8443/PATH, where ACCOUNT "
+    "has the ClusterRole dra-controller-manager:metrics-reader (metrics), or may get the URL /configz";
 
 // One bundle while it is filled. What cannot be had is said in it, and stops nothing.
 class Bundle {
@@ -33,16 +39,21 @@ class Bundle {
   // An answer of the server, redacted.
   void add_answer(const std::string& name, const std::string& target) {
     const auto answer = get(target);
-    if (!answer) return miss(name, answer.error().message());
-    add_text(name, *answer);
+    if (answer) return add_text(name, *answer);
+    const Error& error = answer.error();
+    // The API server's own refusals name the resource that may not be read.
+    const bool by_manager = (error.http_status() == 401 || error.http_status() == 403) &&
+                            target.find("/proxy/") != std::string::npos &&
+                            error.message().find("pods/proxy") == std::string::npos;
+    miss(name, error.message(), by_manager ? kAskItself : "");
   }
   Result<std::string> get(const std::string& target) {
     return call_.request([&](client::RestClient& client, client::RestClient::Done done) {
       return client.get_raw(target, std::move(done));
     });
   }
-  void miss(const std::string& what, const std::string& why) {
-    missing_.push_back(what + ": " + inspect::redact_text(redactor_, why));
+  void miss(const std::string& what, const std::string& why, const char* advice = "") {
+    missing_.push_back(what + ": " + inspect::redact_text(redactor_, why) + advice);
   }
 
   const std::vector<std::string>& missing() const { return missing_; }

@@ -6,11 +6,13 @@ questions go to a real control plane.
 Usage: kubectl_dra_test.py FOLDER_OF_PROGRAMS
 """
 import base64
+import http.server
 import json
 import os
 import subprocess
 import sys
 import tarfile
+import threading
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
@@ -131,6 +133,59 @@ def questions(asker, api, folder):
     check("redacted figures are the same", [row["total"] for row in hidden.get("nodes", [])] == [row["total"] for row in top.get("nodes", [])], str(hidden))
 
 
+class Front(http.server.BaseHTTPRequestHandler):
+    """The API server, and the kubelet that answers for the manager's pod: its log, and /metrics and /configz that want a token."""
+    api, log = None, ""
+
+    def do_GET(self):
+        if "/log?" in self.path:
+            status, text = 200, self.log
+        elif "/proxy/" in self.path:
+            status, text = 403, "this is served over HTTPS only (--secure-port)"
+        else:
+            status, answer = self.api.request("GET", self.path)
+            text = json.dumps(answer)
+        body = text.encode()
+        self.send_response(status)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *unused):
+        pass
+
+
+def bundles(asker, api, folder):
+    """With a manager's pod: its log without the names of users, and what to do where its metrics do not come."""
+    labels = {"app.kubernetes.io/name": "dra-controller-manager"}
+    api.create("/apis/coordination.k8s.io/v1/namespaces/default/leases", {"metadata": {"name": "dra-controller-manager", "labels": labels}, "spec": {"holderIdentity": "secret-host"}})
+    api.create(PODS, {"metadata": {"name": "manager-secret", "labels": labels}, "spec": {"schedulerName": "nobody", "containers": [{"name": "c", "image": "i"}]}})
+    Front.api = api
+    Front.log = 'I1127 19:53:02.173024 7606 x.cc:1] "Allocated" pod="default/waits" node="node-0"\nI1127 19:53:03 7606 x.cc:2] "Gone" pod="default/secret-pod-7f9c4"\n'
+    front = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Front)
+    threading.Thread(target=front.serve_forever, daemon=True).start()
+    try:
+        config = {"apiVersion": "v1", "kind": "Config", "current-context": "c", "clusters": [{"name": "c", "cluster": {"server": f"http://127.0.0.1:{front.server_port}"}}],
+                  "contexts": [{"name": "c", "context": {"cluster": "c", "user": "u", "namespace": "default"}}], "users": [{"name": "u", "user": {"token": "t"}}]}
+        path = os.path.join(folder, "front")
+        with open(path, "w", encoding="utf-8") as out:
+            json.dump(config, out)
+        Asker(asker.programs, path, asker.kubectl, folder).ask("bundle", "whole.tar.gz", status=3)
+    finally:
+        front.shutdown()
+    with tarfile.open(os.path.join(folder, "whole.tar.gz")) as bundle:
+        texts = {name.removeprefix("dra-bundle/"): bundle.extractfile(name).read() for name in bundle.getnames()}
+    log, missing = texts.get("manager-1/log.txt", b"").decode(), texts.get("missing.txt", b"").decode()
+    check("the log is in the bundle", '"Allocated" pod="' in log and log.count("\n") == 2, log)
+    check("the log names nobody", not any(word in log for word in ('/waits"', '"node-0"', "secret")), log)
+    for name in ("metrics.txt", "configz.json"):
+        check(f"what to do for {name} is said", f"manager-1/{name}: " in missing and "kubectl port-forward" in missing and "metrics-reader" in missing, missing)
+    check("no text of the bundle names a user's object", not any(b"secret" in text for name, text in texts.items() if name != "snapshot.dra"), str(sorted(texts)))
+    api.request("DELETE", PODS + "/manager-secret?gracePeriodSeconds=0")
+    api.request("DELETE", "/apis/coordination.k8s.io/v1/namespaces/default/leases/dra-controller-manager")
+
+
 def other_verbs(asker, folder, pool):
     """Verbs whose answer depends on the server: they exit as docs/kubectl-dra.md says, and write nothing unless requested."""
     doctor = asker.json("doctor")
@@ -211,6 +266,7 @@ def against(api, folder, programs, kubectl, minor):
     other_verbs(reader, folder, pool)
     bad_input(reader, folder)
     completion(reader, minor)
+    bundles(reader, api, folder)
     hidden_things(Asker(programs, account(api, folder, "neighbour", NAMESPACE_READ, False), kubectl, folder))
     nobody = Asker(programs, kubeconfig_of(api, folder, "nobody", "no-such-token"), kubectl, folder)
     nobody.ask("top", status=3)

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """The chart's life on a whole real control plane ($KUBEBUILDER_ASSETS with kube-scheduler and kube-controller-manager): install, a Deployment that opts
-in by its namespace's label in mode gate and in mode bind, the manager down, helm test, 300 opted-in pods and 300 others on one driver with either
+in by its namespace's label in mode gate and in mode bind, what a viewer and a tenant see, the manager down, helm test, 300 opted-in pods and 300 others on one driver with either
 exclusivity, an upgrade meanwhile, uninstall; metrics over HTTPS for a scraper and nobody else. The manager runs as a process with the Deployment's arguments and its account's token. There is no
 kubelet: a thread reports bound pods as running, those of Jobs and hooks as done. Skipped if programs are missing.
 
@@ -206,6 +206,91 @@ def remove_workloads(plane, *namespaces):
     plane.wait_for(lambda: not any(pods_of(plane, where) for where in namespaces) and not plane.admin.items(DRA + "/resourceclaims"), 240, "pods and claims to go")
 
 
+def rendered_without_a_server(chart, *settings):
+    """What GitOps applies is what Helm installed."""
+    installed = chart.command("get", "manifest", "r").strip()
+    assert installed.count("\nkind: ") > 40, installed
+    assert chart.command("template", "r", CHART, "--no-hooks", *settings).strip() == installed
+
+
+def viewers(plane, chart, programs):
+    """A tenant with `view` in a namespace; with the chart's role for viewers as well; and that role alone. A pod waits at its gate, and no manager has led."""
+    namespace(plane, "seen", **{ALLOCATE: "gate"})
+    plane.wait_for(lambda: ours(probe(plane, "seen")), 60, "opting in")
+    deploy(plane, "seen", "waits", 1)
+    pod = plane.wait_for(lambda: pods_of(plane, "seen"), 30, "the pod")[0]["metadata"]["name"]
+    tokens = {name: chart.account(name, role) for name, role in (("tenant", None), ("viewer", NAME + ":viewer"), ("watcher", NAME + ":viewer"))}
+    configurations = {name: plane.kubeconfig(name, token) for name, token in tokens.items()}
+    plane.admin.create("/apis/rbac.authorization.k8s.io/v1/namespaces/seen/rolebindings", {
+        "metadata": {"name": "view"}, "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "view"},
+        "subjects": [{"kind": "ServiceAccount", "name": name, "namespace": "default"} for name in ("tenant", "viewer")]})
+
+    def ask(name, status, *arguments):
+        done = subprocess.run([os.path.join(programs, "kubectl-dra"), arguments[0], "--kubeconfig", configurations[name], *arguments[1:]],
+                              capture_output=True, text=True, timeout=60, check=False)
+        text = " ".join((done.stdout + done.stderr).split())
+        assert done.returncode == status, f"{name}: {arguments}: status {done.returncode}, not {status}:\n{done.stdout}{done.stderr}"
+        return text
+    here = ("-n", "seen")
+    nobody = f"o dra-controller-manager has ever led (Lease {NAME}/{NAME})"
+    reader = plane.api("viewer-reads", tokens["tenant"])
+    plane.wait_for(lambda: reader.request("GET", "/api/v1/namespaces/seen/pods")[0] == 200, 30, "the role")
+    blind = ask("tenant", 3, "explain", "pod/" + pod, *here)
+    assert "not visible" in blind and NAME + ":viewer" in blind and "does not exist" not in blind, blind
+    doctor = ask("tenant", 3, "doctor", *here)
+    assert "not visible: the manager's Lease" in doctor and " ill " not in doctor and f"ClusterRole {NAME}:viewer" in doctor, doctor
+    for verb in (["doctor"], ["top", "nodes"]):
+        assert f"ask for the ClusterRole {NAME}:viewer" in ask("tenant", 3, *verb)
+    seen = ask("viewer", 1, "explain", "pod/" + pod, *here)
+    assert "Fits on node" in seen and "N" + nobody in seen, seen
+    doctor = ask("viewer", 1, "doctor", *here)
+    assert f"manager ill n{nobody}, and 1 pod waits for one" in doctor, doctor
+    # Claims of others are hidden: what is free is not known.
+    assert "n0 gpu.example.com 2" in ask("viewer", 3, "top", "nodes", *here)
+    ask("viewer", 0, "top", "claims", *here)
+    assert "is not visible: you may not list pods" in ask("watcher", 3, "explain", "pod/" + pod, *here)
+    assert f"manager warning n{nobody}" in ask("watcher", 3, "doctor")
+    manager = chart.manager()
+    try:
+        manager.wait_until("Leading", 30)
+        plane.wait_for(lambda: running(plane, "seen") == 1, 60, "the pod to run")
+        for name, status in (("viewer", 3), ("watcher", 3)):
+            doctor = ask(name, status, "doctor", *here)
+            assert "manager fine" in doctor and "has led for" in doctor and "mode gate, opt-in labels" in doctor, doctor
+        ask("viewer", 0, "explain", "pod/" + pod, *here)
+    finally:
+        assert manager.stop() == 0
+    deploy(plane, "seen", "later", 1)
+    later = plane.wait_for(lambda: [p for p in pods_of(plane, "seen") if ours(p)], 30, "the pod")[0]["metadata"]["name"]
+    seen = ask("viewer", 1, "explain", "pod/" + later, *here)
+    assert "No dra-controller-manager has led since 20" in seen and "see why none runs" in seen, seen
+    assert "manager ill no dra-controller-manager has led since 20" in ask("viewer", 1, "doctor", *here)
+    remove_workloads(plane, "seen")
+    print("  a viewer sees who leads; who may not read the Lease hears that it is not visible")
+
+
+def tested(plane, chart):
+    """helm test: in the manager's namespace, in one that is opted in, and in one that is not, where it says so."""
+    text = chart.command("test", "r", "--timeout", "60s")
+    assert text.count("Succeeded") == 2, text
+    flip = lambda value: plane.admin.request("PATCH", "/api/v1/namespaces/theirs", {"metadata": {"labels": {ALLOCATE: value}}}, MERGE)  # noqa: E731
+    chart.upgrade({"test.namespace": "theirs"})
+    refusal = "was not opted in: label namespace theirs with dra-controller-manager/allocate=gate"
+    trial = {"metadata": {"name": "t", "labels": {"app.kubernetes.io/name": NAME + "-test"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
+    plane.wait_for(lambda: refusal in plane.admin.request("POST", "/api/v1/namespaces/theirs/pods?dryRun=All", trial)[1].get("message", ""), 60, "the test's policy")
+    text = chart.command("test", "r", "--timeout", "30s", ok=False)
+    assert refusal in text, text
+    assert flip("gate")[0] == 200
+    plane.wait_for(lambda: ours(probe(plane, "theirs")), 60, "opting in")
+    text = chart.command("test", "r", "--timeout", "60s")
+    assert text.count("Succeeded") == 2, text
+    left = lambda: [c for c in plane.admin.items(f"{DRA}/namespaces/theirs/resourceclaims") if c["metadata"]["name"].startswith(NAME + "-test")]  # noqa: E731
+    plane.wait_for(lambda: not left(), 30, "the test's claim to go")
+    assert flip(None)[0] == 200
+    chart.upgrade({"test.namespace": ""})
+    print("  helm test allocates in an opted-in namespace, and refuses one that is not")
+
+
 def opted_in_by_the_label(plane, chart):
     """Mode gate, then mode bind: a Deployment's template is unchanged, and its pods are ours if the namespace has the label."""
     namespace(plane, "mine", **{ALLOCATE: "gate"})
@@ -217,7 +302,11 @@ def opted_in_by_the_label(plane, chart):
     namespace(plane, "theirs")
     deploy(plane, "mine", "before", 2)
     deploy(plane, "theirs", "before", 2)
-    # No manager runs yet: others are not delayed, ours wait.
+    # No manager runs yet: others are not delayed, ours wait, and a test that fails leaves its pod and claim.
+    chart.command("test", "r", "--timeout", "5s", ok=False)
+    pod = plane.admin.get(f"/api/v1/namespaces/{NAME}/pods/{NAME}-test")
+    claims = [claim["metadata"]["name"] for claim in plane.admin.items(f"{DRA}/namespaces/{NAME}/resourceclaims")]
+    assert ours(pod) and len(claims) == 1 and claims[0].startswith(f"{NAME}-test-device-"), claims
     plane.wait_for(lambda: running(plane, "theirs") == 2, 60, "pods of others, with the manager down")
     assert all(map(ours, pods_of(plane, "mine"))) and len(pods_of(plane, "mine")) == 2
     # The label is removed while they wait, and added again: they stay ours.
@@ -227,8 +316,7 @@ def opted_in_by_the_label(plane, chart):
     try:
         plane.wait_for(lambda: running(plane, "mine") == 2, 60, "the opted-in pods:\n" + manager.log()[-2000:])
         assert not any(map(ours, pods_of(plane, "theirs")))
-        text = chart.command("test", "r", "--timeout", "60s")
-        assert text.count("Succeeded") == 2, text
+        tested(plane, chart)
         assert 'code="403"' not in manager.metrics() and "dra_missing_permissions{" not in manager.metrics()
     finally:
         assert manager.stop() == 0
@@ -340,7 +428,10 @@ def main():
     with Plane(users=("system:kube-scheduler", "system:kube-controller-manager")) as plane:
         plane.add_nodes(nodes, max(devices, 2))
         chart = Chart(plane, helm, program)
-        chart.command("install", "r", CHART, "--create-namespace", "--set", "optIn.mode=labels", "--set", "test.deviceClassName=gpu", "--set-json", 'policies.actions=["Deny"]')
+        settings = ("--set", "optIn.mode=labels", "--set", "test.deviceClassName=gpu", "--set-json", 'policies.actions=["Deny"]')
+        chart.command("install", "r", CHART, "--create-namespace", *settings)
+        rendered_without_a_server(chart, *settings)
+        viewers(plane, chart, options.programs)
         metrics_are_for_scrapers(plane, chart)
         opted_in_by_the_label(plane, chart)
         plane.publish(nodes, devices, taint=True)

@@ -28,9 +28,9 @@ TAINT = ['exclusive.mode="taint"', 'exclusive.taintKey="example.com/ours"']
 
 
 def render(helm, *settings, served=()):
-    """`served`: kinds of the server in addition to those that every Helm assumes."""
-    arguments = [helm, "template", "r", CHART, "--namespace", "ns", "--kube-version", "1.36.0"]
-    for kind in ("networking.k8s.io/v1/NetworkPolicy", *served):
+    """`served`: kinds of the server, in addition to those that every Helm assumes; none: no server was asked."""
+    arguments = [helm, "template", "r", CHART, "--namespace", "ns"]
+    for kind in served:
         arguments += ["--api-versions", kind]
     for setting in settings:
         arguments += ["--set-json", setting]
@@ -78,6 +78,17 @@ WRONG = [
     (['logging.verbosity=11'], "verbosity"),
     (['image.digest="latest"'], "digest"),
     (['image.repository=""'], "repository"),
+    (['resources.requests.cpu="foo"'], "cpu"),
+    (['extraArgs=["--{foo}"]'], "extraArgs"),
+    (['extraArgs=["--foo"]'], "extraArgs has --foo, which is not a flag"),
+    (['commonLabels={"app.kubernetes.io/instance":"x"}'], "commonLabels"),
+    (['volumes=[{"name":"tls","emptyDir":{}}]'], "volumes"),
+    (['podDisruptionBudget.minAvailable="half"'], "minAvailable"),
+    (['revisionHistoryLimit=0'], "revisionHistoryLimit"),
+    (['strategy.type="Sideways"'], "strategy"),
+    (['test.namespace="mine"', 'optIn.mode="labels"'], "test.deviceClassName is empty"),
+    (['test.namespace="mine"', 'test.deviceClassName="gpu"'], "choose optIn.mode labels or all-claims"),
+    (['test.namespace="ns"', 'test.deviceClassName="gpu"', 'optIn.mode="labels"'], "test.namespace is ns, which is never opted in"),
     (['metrics.port=80'], "port"),
     (['uninstall.deadlineSeconds=0'], "deadlineSeconds"),
     (['podLabels={"app.kubernetes.io/name":"x"}'], "podLabels"),
@@ -123,6 +134,22 @@ class Chart(unittest.TestCase):
                     self.assertNotEqual(status, 0)
                     self.assertIn(said, errors)
 
+    def test_every_flag_is_taken_or_allowed(self):
+        with open(os.path.join(ROOT, "docs/user/flags.md"), encoding="utf-8") as page:
+            flags = re.findall(r"^\| `--([a-z0-9-]+)`", page.read(), re.MULTILINE)
+        self.assertGreater(len(flags), 20)
+        for helm in HELMS:
+            taken = []
+            for flag in flags:
+                status, text, errors = render(helm, f'extraArgs=["--{flag}=1"]')
+                if status:
+                    self.assertIn(f"the chart sets --{flag} itself", errors)
+                    taken.append(flag)
+                else:
+                    self.assertIn(f"- --{flag}=1", text)
+            self.assertIn("scheduling", taken)
+            self.assertNotIn("kube-api-qps", taken)
+
     def test_each_mode_brings_its_roles(self):
         """Those whose conditions in files/roles.yaml hold. That file is made by the program (test chart_roles)."""
         defaults = {"scheduling.mode": "gate", "claimTemplates": "observe", "deviceTaintEviction": "observe", "recreatePinnedPods": "off"}
@@ -139,7 +166,7 @@ class Chart(unittest.TestCase):
                 roles = {name for name, conditions in role_conditions().items() if all(values[path] in allowed for path, allowed in conditions)}
                 self.assertEqual("allocation-bind" in roles, settings == BIND)
                 self.assertEqual("claimtemplate" in roles, settings == ['claimTemplates="own"'])
-                status, text, errors = render(helm, *settings, 'uninstall.releaseGates=false')
+                status, text, errors = render(helm, *settings, 'uninstall.releaseGates=false', 'policies.enabled=false')
                 self.assertEqual(status, 0, errors)
                 found = re.findall(r"^kind: (?:Cluster)?Role\nmetadata:\n  name: dra-controller-manager:(\S+)", text, re.MULTILINE)
                 self.assertEqual(set(found), roles | {"metrics-reader", "viewer"}, settings)
@@ -271,15 +298,110 @@ class Chart(unittest.TestCase):
             self.assertNotIn("https", plain["ServiceMonitor", "dra-controller-manager"] + plain["NetworkPolicy", "dra-controller-manager"])
 
     def test_values_that_an_older_release_did_not_have_may_be_absent(self):
-        """As with helm upgrade --reuse-values."""
+        """As with helm upgrade --reuse-values: what is rendered then differs from the defaults in nothing but the user's number."""
+        newer = ("commonLabels", "topologySpreadConstraints", "strategy", "serviceAccount", "env", "volumes", "volumeMounts", "podDisruptionBudget.minAvailable",
+                 "podDisruptionBudget.maxUnavailable", "test.namespace")
         for helm in HELMS:
             absent = [f"{path}=null" for path in ("metrics.securePort", "metrics.authentication", "metrics.tlsSecretName")]
             self.assertEqual(render(helm, *absent)[:2], render(helm, *PLAIN)[:2])
+            self.assertEqual(render(helm, *(f"{path}=null" for path in newer))[:2], render(helm)[:2])
+            bare = self.rendered(helm, "podSecurityContext=null", "securityContext=null", "revisionHistoryLimit=null")["Deployment", "dra-controller-manager"]
+            for kept in ("runAsNonRoot: true", "type: RuntimeDefault", "allowPrivilegeEscalation: false", "readOnlyRootFilesystem: true", "- ALL"):
+                self.assertIn(kept, bare)
 
-    def test_a_server_without_network_policies_gets_none(self):
+    def test_without_a_server_it_renders_what_1_36_gets(self):
+        """As GitOps does: helm template, with a list of the server's kinds or without."""
+        whole = ("v1/Pod", "networking.k8s.io/v1/NetworkPolicy", POLICIES, MUTATING, CLASSES, "resource.k8s.io/v1")
         for helm in HELMS:
-            self.assertIn("kind: NetworkPolicy", render(helm)[1])
-            self.assertNotIn("kind: NetworkPolicy", render(helm, "networkPolicy.enabled=false")[1])
+            for settings in ([], ['optIn.mode="labels"'], ['optIn.mode="all-claims"', *BIND], TAINT, ['optIn.mode="labels"', *TAINT, *BIND]):
+                asked = render(helm, *settings, served=whole)
+                self.assertEqual(asked[0], 0, asked[2])
+                self.assertEqual(render(helm, *settings)[:2], asked[:2], settings)
+            kinds = [kind for kind, _ in self.rendered(helm)]
+            self.assertEqual(kinds.count("NetworkPolicy"), 1)
+            self.assertGreaterEqual(kinds.count("ValidatingAdmissionPolicy"), 4)
+            self.assertIn("MutatingAdmissionPolicy", [kind for kind, _ in self.rendered(helm, 'optIn.mode="labels"')])
+            self.assertNotIn("NetworkPolicy", [kind for kind, _ in self.rendered(helm, "networkPolicy.enabled=false")])
+            self.assertNotIn("ValidatingAdmissionPolicy", [kind for kind, _ in self.rendered(helm, "policies.enabled=false")])
+
+    def test_kinds_that_a_server_does_not_serve_are_not_written(self):
+        for helm in HELMS:
+            made = self.rendered(helm, 'optIn.mode="labels"', *TAINT, served=("v1/Pod",))
+            self.assertNotIn("MutatingAdmissionPolicy", [kind for kind, _ in made])
+            for kind in ("serviceMonitor", "prometheusRule"):
+                status, _, errors = render(helm, f"metrics.{kind}.enabled=true", served=("v1/Pod",))
+                self.assertNotEqual(status, 0)
+                self.assertIn(f"metrics.{kind}.enabled is true, but the server does not serve", errors)
+                served = "monitoring.coreos.com/v1/" + kind[0].upper() + kind[1:]
+                self.assertEqual(render(helm, f"metrics.{kind}.enabled=true", served=("v1/Pod", served))[0], 0)
+
+    def test_every_object_has_the_labels(self):
+        labels = ("app.kubernetes.io/name: dra-controller-manager", "app.kubernetes.io/instance: r", "app.kubernetes.io/managed-by: Helm",
+                  "helm.sh/chart: dra-controller-manager-", "team: gpus")
+        everything = ['commonLabels={"team":"gpus"}', 'optIn.mode="labels"', *TAINT, "namespace.create=true", 'test={"deviceClassName":"gpu","namespace":"mine"}',
+                      "metrics.serviceMonitor.enabled=true", "metrics.prometheusRule.enabled=true", "metrics.dashboard.enabled=true"]
+        for helm in HELMS:
+            for (kind, name), text in self.rendered(helm, *everything).items():
+                if "uninstall" in name or kind == "Namespace":
+                    continue
+                text = text.replace('"', "").replace("{", "\n ").replace(":", ": ").replace(":  ", ": ")
+                for label in labels[0 if name != "dra-controller-manager-test" else 1:]:
+                    self.assertIn(label, text, (kind, name))
+            pod = self.rendered(helm, *everything)["Deployment", "dra-controller-manager"].split("template:")[1]
+            for label in (labels[0], labels[1], labels[4]):
+                self.assertIn(label, pod)
+            self.assertNotIn("helm.sh/chart", pod, "an upgrade of the chart alone restarts nothing")
+
+    def test_what_a_cluster_wants_otherwise_is_a_value(self):
+        for helm in HELMS:
+            made = self.rendered(helm, "podSecurityContext.runAsUser=null", "podSecurityContext.runAsGroup=null", 'securityContext.privileged=null',
+                                 'podDisruptionBudget.maxUnavailable="50%"', 'strategy={"type":"Recreate","rollingUpdate":null}', "revisionHistoryLimit=3",
+                                 'topologySpreadConstraints=[{"maxSkew":2,"topologyKey":"zone","whenUnsatisfiable":"DoNotSchedule"}]',
+                                 'env=[{"name":"HTTPS_PROXY","value":"http://p"}]', 'volumes=[{"name":"ca","configMap":{"name":"ca"}}]',
+                                 'volumeMounts=[{"name":"ca","mountPath":"/etc/ssl/certs"}]', 'serviceAccount.annotations={"a/b":"c"}', 'metrics.tlsSecretName="t"',
+                                 'test.deviceClassName="gpu"')
+            deployment = made["Deployment", "dra-controller-manager"]
+            for wanted in ("type: Recreate", "revisionHistoryLimit: 3", "topologyKey: zone", "name: HTTPS_PROXY", "mountPath: /etc/ssl/certs", "name: ca", "runAsNonRoot: true",
+                           "secretName: t"):
+                self.assertIn(wanted, deployment)
+            self.assertRegex(deployment, r"labelSelector:\n\s*matchLabels:\n\s*app.kubernetes.io/name: dra-controller-manager")
+            for text in (deployment, made["Pod", "dra-controller-manager-test"], made["Job", "dra-controller-manager-uninstall"]):
+                for absent in ("runAsUser", "runAsGroup", "rollingUpdate", "privileged"):
+                    self.assertNotIn(absent, text)
+            budget = made["PodDisruptionBudget", "dra-controller-manager"]
+            self.assertIn("maxUnavailable: 50%", budget)
+            self.assertNotIn("minAvailable", budget)
+            self.assertIn("minAvailable: 1\n", self.rendered(helm)["PodDisruptionBudget", "dra-controller-manager"])
+            self.assertIn("a/b: c", made["ServiceAccount", "dra-controller-manager"])
+            quota = self.rendered(helm, "priorityClassQuota=true", "replicas=3")["ResourceQuota", "dra-controller-manager"]
+            self.assertIn('pods: "6"', quota)
+            self.assertIn("values: [system-cluster-critical]", quota)
+            self.assertNotIn(("ResourceQuota", "dra-controller-manager"), self.rendered(helm))
+            self.assertNotIn("topologySpreadConstraints", self.rendered(helm, "topologySpreadConstraints=[]")["Deployment", "dra-controller-manager"])
+
+    def test_the_helm_test(self):
+        """What failed stays, with its reason; in an opted-in namespace the pod has no gate of its own, and is refused if nothing adds one."""
+        pod, claim, policy = ("Pod", "dra-controller-manager-test"), ("ResourceClaimTemplate", "dra-controller-manager-test"), ("ValidatingAdmissionPolicy", "dra-controller-manager.test")
+        for helm in HELMS:
+            here = self.rendered(helm, 'test.deviceClassName="gpu"')
+            for one in (pod, claim):
+                self.assertIn("before-hook-creation,hook-succeeded\"", here[one])
+                self.assertNotIn("hook-failed", here[one])
+                self.assertIn("namespace: ns\n", here[one])
+            self.assertIn("- name: dra-controller-manager/allocation", here[pod])
+            self.assertNotIn(policy, here)
+            there = ['test={"deviceClassName":"gpu","namespace":"mine"}', 'optIn.mode="labels"']
+            for settings, evidence in ((there, "g.name == 'dra-controller-manager/allocation'"), ([*there, *BIND], "in ['ours']")):
+                made = self.rendered(helm, *settings)
+                self.assertNotIn("schedulingGates", made[pod])
+                self.assertNotIn("schedulerName", made[pod])
+                self.assertIn("namespace: mine\n", made[pod])
+                self.assertIn("namespace: mine\n", made[claim])
+                self.assertIn(evidence, made[policy])
+                self.assertNotIn("helm.sh/hook", made[policy])
+            older = self.rendered(helm, *there, served=("v1/Pod",))
+            self.assertIn("- name: dra-controller-manager/allocation", older[pod], "nothing can add it there")
+            self.assertNotIn(policy, older)
 
 
 if __name__ == "__main__":

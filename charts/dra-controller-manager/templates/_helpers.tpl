@@ -1,7 +1,13 @@
 {{/* Names are fixed: a cluster has one manager, and Helm refuses a second release because these names are taken. */}}
 {{- define "dra.labels" -}}
-app.kubernetes.io/name: dra-controller-manager
-app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+{{- $labels := dict "helm.sh/chart" (printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_") "app.kubernetes.io/version" .Chart.AppVersion }}
+{{- merge $labels (include "dra.podLabels" . | fromYaml) | toYaml }}
+{{- end }}
+
+{{/* Without versions: those of pods, which an upgrade of the chart alone need not restart. */}}
+{{- define "dra.podLabels" -}}
+{{- $labels := dict "app.kubernetes.io/name" "dra-controller-manager" "app.kubernetes.io/instance" .Release.Name "app.kubernetes.io/managed-by" .Release.Service }}
+{{- merge $labels (.Values.commonLabels | default dict) | toYaml }}
 {{- end }}
 
 {{- define "dra.selector" -}}
@@ -52,20 +58,13 @@ app.kubernetes.io/name: dra-controller-manager
 {{- end }}
 {{- end }}
 
+{{/* From values.yaml; these where the values are absent (helm upgrade --reuse-values from a chart without them). */}}
 {{- define "dra.securityContext" -}}
-allowPrivilegeEscalation: false
-privileged: false
-readOnlyRootFilesystem: true
-capabilities:
-  drop: [ALL]
+{{- .Values.securityContext | default (dict "allowPrivilegeEscalation" false "readOnlyRootFilesystem" true "capabilities" (dict "drop" (list "ALL"))) | toYaml }}
 {{- end }}
 
 {{- define "dra.podSecurityContext" -}}
-runAsNonRoot: true
-runAsUser: 65532
-runAsGroup: 65532
-seccompProfile:
-  type: RuntimeDefault
+{{- .Values.podSecurityContext | default (dict "runAsNonRoot" true "seccompProfile" (dict "type" "RuntimeDefault")) | toYaml }}
 {{- end }}
 
 {{/* Namespaces that are never opted in, as a list in JSON. */}}
@@ -109,9 +108,29 @@ namespaceObject.metadata.?labels[?'dra-controller-manager/allocate'].orValue('')
 {{ .Values.metrics.authentication | default "secure" }}
 {{- end }}
 
+{{/* "yes" if the server serves this; nothing if not. Where no server was asked (helm template without --api-versions): whether Kubernetes 1.36 does. A
+server's answer names core kinds; --api-versions may name only those of policies and classes. */}}
+{{- define "dra.serves" -}}
+{{- $versions := .context.Capabilities.APIVersions }}
+{{- $asked := false }}
+{{- range list "v1/Pod" "admissionregistration.k8s.io/v1/ValidatingAdmissionPolicy" "admissionregistration.k8s.io/v1/MutatingAdmissionPolicy" "admissionregistration.k8s.io/v1beta1/MutatingAdmissionPolicy" "resource.k8s.io/v1/DeviceClass" }}
+{{- if $versions.Has . }}{{ $asked = true }}{{ end }}
+{{- end }}
+{{- if $asked }}{{ if $versions.Has .what }}yes{{ end }}
+{{- else if has .what (list "resource.k8s.io/v1" "resource.k8s.io/v1/DeviceClass" "admissionregistration.k8s.io/v1/MutatingAdmissionPolicy") }}yes
+{{- end }}
+{{- end }}
+
+{{/* The version of MutatingAdmissionPolicy to write, or nothing. */}}
+{{- define "dra.mutating" -}}
+{{- if include "dra.serves" (dict "context" . "what" "admissionregistration.k8s.io/v1/MutatingAdmissionPolicy") }}v1
+{{- else if include "dra.serves" (dict "context" . "what" "admissionregistration.k8s.io/v1beta1/MutatingAdmissionPolicy") }}v1beta1
+{{- end }}
+{{- end }}
+
 {{/* Whether pods may request devices by the name of an extended resource: since resource.k8s.io/v1 (1.34). "yes" or nothing. */}}
 {{- define "dra.extendedResources" -}}
-{{- if .Capabilities.APIVersions.Has "resource.k8s.io/v1/DeviceClass" }}yes{{ end }}
+{{- include "dra.serves" (dict "context" . "what" "resource.k8s.io/v1/DeviceClass") }}
 {{- end }}
 
 {{/* Values that are valid one by one but contradict each other. */}}
@@ -132,12 +151,8 @@ namespaceObject.metadata.?labels[?'dra-controller-manager/allocate'].orValue('')
 {{- if and (eq $v.scheduling.mode "observe") $v.test.deviceClassName }}
 {{- fail "scheduling.mode is observe, but test.deviceClassName is set: nothing would be allocated; empty test.deviceClassName" }}
 {{- end }}
-{{- $policies := .Capabilities.APIVersions.Has "admissionregistration.k8s.io/v1/ValidatingAdmissionPolicy" }}
 {{- if and (ne $v.optIn.mode "off") (eq $v.scheduling.mode "observe") }}
 {{- fail "optIn.mode is set, but scheduling.mode is observe: pods would be gated and never ungated; choose optIn.mode=off, or scheduling.mode gate or bind" }}
-{{- end }}
-{{- if and (ne $v.optIn.mode "off") (not $policies) }}
-{{- fail "optIn.mode needs admission policies (admissionregistration.k8s.io/v1, Kubernetes 1.30), which this server does not have: choose optIn.mode=off and put the gate into the pods' templates" }}
 {{- end }}
 {{- if and (eq $v.exclusive.mode "all-claims") (ne $v.optIn.mode "all-claims") }}
 {{- fail (printf "exclusive.mode is all-claims, but optIn.mode is %s: pods that are not opted in would share the devices; choose optIn.mode=all-claims, or exclusive.mode=taint" $v.optIn.mode) }}
@@ -148,10 +163,7 @@ namespaceObject.metadata.?labels[?'dra-controller-manager/allocate'].orValue('')
 {{- if and (ne $v.exclusive.mode "taint") $v.exclusive.taintKey }}
 {{- fail (printf "exclusive.taintKey is set, but exclusive.mode is %s: choose exclusive.mode=taint or empty exclusive.taintKey" $v.exclusive.mode) }}
 {{- end }}
-{{- if and (eq $v.exclusive.mode "taint") (not $policies) }}
-{{- fail "exclusive.mode=taint needs admission policies (admissionregistration.k8s.io/v1, Kubernetes 1.30), which this server does not have: choose exclusive.mode=none, set ignoreTaints, and see to it that no claim tolerates the taint" }}
-{{- end }}
-{{- if and (eq $v.exclusive.mode "taint") (not (.Capabilities.APIVersions.Has "resource.k8s.io/v1")) (not (.Capabilities.APIVersions.Has "resource.k8s.io/v1beta2")) }}
+{{- if and (eq $v.exclusive.mode "taint") (not (include "dra.serves" (dict "context" . "what" "resource.k8s.io/v1"))) (not (include "dra.serves" (dict "context" . "what" "resource.k8s.io/v1beta2"))) }}
 {{- fail "exclusive.mode=taint needs resource.k8s.io/v1 or v1beta2 (Kubernetes 1.33 and newer), which this server does not serve: claims in older versions have no tolerations; choose exclusive.mode=none" }}
 {{- end }}
 {{- if and (eq $v.optIn.mode "off") $v.optIn.excludedNamespaces }}
@@ -166,11 +178,36 @@ namespaceObject.metadata.?labels[?'dra-controller-manager/allocate'].orValue('')
 {{- if eq (int $v.metrics.securePort) (int $v.metrics.port) }}
 {{- fail (printf "metrics.securePort and metrics.port are both %d: choose another port for one of them" (int $v.metrics.port)) }}
 {{- end }}
+{{- if $v.test.namespace }}
+{{- if not $v.test.deviceClassName }}
+{{- fail "test.namespace is set, but test.deviceClassName is empty: name the DeviceClass that helm test allocates from" }}
+{{- end }}
+{{- if eq $v.optIn.mode "off" }}
+{{- fail "test.namespace is set, but optIn.mode is off, so that no pod of another namespace is opted in: choose optIn.mode labels or all-claims, or empty test.namespace" }}
+{{- end }}
+{{- if has $v.test.namespace (include "dra.excludedNamespaces" . | fromJsonArray) }}
+{{- fail (printf "test.namespace is %s, which is never opted in: choose a namespace whose pods are" $v.test.namespace) }}
+{{- end }}
+{{- end }}
+{{- range $kind, $on := dict "ServiceMonitor" $v.metrics.serviceMonitor.enabled "PrometheusRule" $v.metrics.prometheusRule.enabled }}
+{{- if and $on ($.Capabilities.APIVersions.Has "v1/Pod") (not ($.Capabilities.APIVersions.Has (printf "monitoring.coreos.com/v1/%s" $kind))) }}
+{{- fail (printf "metrics.%s%s.enabled is true, but the server does not serve %s of monitoring.coreos.com/v1: install the Prometheus operator first, or choose false" (lower (substr 0 1 $kind)) (substr 1 -1 $kind) $kind) }}
+{{- end }}
+{{- end }}
+{{- range $v.volumes }}
+{{- if eq .name "tls" }}
+{{- fail "volumes has one named tls, the name of the chart's own for metrics.tlsSecretName: choose another name" }}
+{{- end }}
+{{- end }}
 {{- $taken := dict "claim-templates" "claimTemplates" "scheduling" "scheduling.mode" "scheduler-names" "scheduling.names" "device-taint-eviction" "deviceTaintEviction" "recreate-pinned-pods" "recreatePinnedPods" "ignore-taints" "ignoreTaints" "feature-gates" "featureGates" "ignore-unknown-fields" "ignoreUnknownFields" "metrics-port" "metrics.port" "secure-port" "metrics.securePort" "metrics-authentication" "metrics.authentication" "tls-cert-file" "metrics.tlsSecretName" "tls-private-key-file" "metrics.tlsSecretName" "logging-format" "logging.format" "v" "logging.verbosity" "leader-elect-resource-namespace" "the release's namespace" "leader-elect-resource-name" "nothing: the roles name the lease" "release-gates" "uninstall.releaseGates" "leader-elect" "replicas" "bind-address" "nothing: probes come from outside" "release-deadline" "uninstall.deadlineSeconds" "kubeconfig" "nothing: the pod has its own" "master" "nothing: the pod has its own" "context" "nothing: the pod has its own" }}
+{{- /* A test compares these with docs/user/flags.md. */}}
+{{- $known := list "kube-api-qps" "kube-api-burst" "resourceclaim-controller-is-off" "controllers" "max-evictions-per-rule" "device-taint-eviction-rate" "kubernetes-version" "strategy" "gang-hold-timeout" "gang-starvation-after" "topology-levels" "allocation-step-budget" "cel-extensions" "strict-selector-errors" "stale-pool-generations" "leader-elect-lease-duration" "leader-elect-renew-deadline" "leader-elect-retry-period" "leader-elect-resource-lock" "controller-shutdown-timeout" }}
 {{- range $v.extraArgs }}
 {{- $name := regexReplaceAll "^-+([^=]*).*$" . "${1}" | replace "_" "-" }}
 {{- if hasKey $taken $name }}
 {{- fail (printf "extraArgs has %s: the chart sets --%s itself; use %s" . $name (get $taken $name)) }}
+{{- else if not (has $name $known) }}
+{{- fail (printf "extraArgs has %s, which is not a flag of dra-controller-manager: docs/user/flags.md lists them" .) }}
 {{- end }}
 {{- end }}
 {{- end }}

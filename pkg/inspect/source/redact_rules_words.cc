@@ -49,7 +49,8 @@ bool is_known_key(std::string_view key) {
       "NetworkUnavailable", "EvictionInProgress",
       // managers of fields, schedulers, priorities
       "kube-scheduler", "kube-controller-manager", "kubelet", "kubectl-dra", "dra-controller-manager",
-      "default-scheduler", "system-node-critical", "system-cluster-critical", "0.0.0.0", "::", "127.0.0.1"};
+      "ancient-changes", "default-scheduler", "system-node-critical", "system-cluster-critical", "0.0.0.0",
+      "::", "127.0.0.1"};
   return kKeys.contains(key) || key.starts_with("dra-controller-manager/");
 }
 

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "pkg/api/decode/decode.h"
+#include "pkg/inspect/state/successor.h"
 #include "pkg/protocol/proof.h"
 
 namespace dra::inspect {
@@ -57,6 +58,30 @@ TEST(Redactor, AClaimBearsTheProofOfItsRedactedAllocation) {
   EXPECT_EQ(redacted->metadata.annotations.at("dra-controller-manager/proven-for"),
             out[1]["metadata"]["name"].get<std::string>() + "/" + out[1]["metadata"]["uid"].get<std::string>() +
                 ",pod-000002/~uid-000003");
+}
+
+// Who wrote the pod decides what of it comes again (state/successor.h): redaction leaves that as it was.
+TEST(Redactor, WhatTheManagerWroteIsStillItsOwn) {
+  const json pod = json::parse(
+      R"({"metadata": {"name": "p", "namespace": "ml"}, "spec": {"nodeName": "n", "affinity": {"nodeAffinity":
+    {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [{"matchFields": [
+      {"key": "metadata.name", "operator": "In", "values": ["n"]}]}]}}}}})");
+  const json node = json::parse(R"({"metadata": {"name": "n"}})");
+  for (const auto& [manager, ours] :
+       {std::pair("dra-controller-manager", true), std::pair("ancient-changes", true), std::pair("corp-tool", false)}) {
+    SCOPED_TRACE(manager);
+    json written = pod;
+    written["metadata"]["managedFields"] = {{{"manager", manager}, {"operation", "Update"}, {"apiVersion", "v1"}}};
+    for (const Redaction redaction : {Redaction::kNames, Redaction::kStrict}) {
+      const json out = redact_all({{"nodes", node}, {"pods", written}}, redaction)[1];
+      EXPECT_EQ(out["metadata"]["managedFields"][0]["manager"] == manager, ours) << out.dump(1);
+      for (const json& one : {written, out}) {
+        const auto read = api::decode<api::Pod>(one.dump());
+        ASSERT_TRUE(read);
+        EXPECT_EQ(successor_of(*read, {}, nullptr).node_affinity.has_value(), !ours) << one.dump(1);
+      }
+    }
+  }
 }
 
 // A number that Gt or Lt compares stays one; the same label elsewhere, too.

@@ -8,6 +8,7 @@
 
 #include "client/rest/discovery.h"
 #include "client/rest/rest_client.h"
+#include "pkg/inspect/state/unseen.h"
 #include "pkg/protocol/manager_lease.h"
 
 namespace dra::inspect {
@@ -292,12 +293,19 @@ class Loader {
       list->pages.clear();
     }
     if (auto added = collect_managers(); !added) return fail(added.error());
-    if (readable == 0 && !lists_.empty())
-      return fail(Code::kPermissionDenied,
-                  options_.server + " allows none of the lists that are needed: " + lists_.front()->error->message());
+    if (readable == 0 && !lists_.empty()) return fail(nothing_readable());
     objects_.taken = reactor_.clock().wall_now();
     objects_.origin = options_.server;
     return std::move(objects_);
+  }
+
+  Error nothing_readable() const {
+    const Error& first = *lists_.front()->error;
+    return Error(Code::kPermissionDenied,
+                 options_.server + " allows none of the lists that are needed: " + first.message() +
+                     (first.http_status() == 403 ? "; ask for the ClusterRole " + std::string(kViewerRole) +
+                                                       ", or name a namespace that you may read: -n NAMESPACE"
+                                                 : ""));
   }
 
   AsioReactor& reactor_;

@@ -21,10 +21,12 @@ class Table : public client::RequestHandler {
     if (const auto needed = needs.find(request.target.substr(0, request.target.find('?')));
         needed != needs.end() && request.target.find(needed->second) == std::string::npos)
       response.status = 403;
+    if (known == answers.end() && all_else_forbidden) response.status = 403;
     response.body = known == answers.end() ? "404 page not found\n" : known->second;
     exchange->respond(std::move(response));
   }
   std::map<std::string, std::string> answers;
+  bool all_else_forbidden = false;
   std::map<std::string, std::string> needs;  // forbidden without this in the request
 };
 
@@ -78,12 +80,25 @@ TEST(ServerSource, TheManagersLeaseIsReadByLabelOrByItsName) {
     const bool allowed = std::string(needed) != "no such request";
     EXPECT_EQ(objects->managers.why_hidden, allowed ? "" : "you may not read it");
     ASSERT_EQ(objects->managers.leases.size(), allowed ? 1u : 0u);
-    if (allowed)
+    if (allowed) {
       EXPECT_EQ(objects->managers.leases.at("dra/dra-controller-manager")
                     ->metadata.annotations.at("dra-controller-manager/mode"),
                 "gate");
+    }
     EXPECT_TRUE(objects->hidden.empty() || objects->hidden.front().what != "leases") << "it decides nothing";
   }
+}
+
+TEST(ServerSource, WhoMayListNothingHearsWhatToAskFor) {
+  Table table;
+  table.answers["/version"] = R"({"gitVersion":"v1.36.2"})";
+  table.answers["/apis/resource.k8s.io"] = R"({"versions":[{"version":"v1"}]})";
+  table.all_else_forbidden = true;
+  const auto objects = load(table);
+  ASSERT_FALSE(objects);
+  EXPECT_EQ(objects.error().code(), Code::kPermissionDenied);
+  for (const char* said : {"allows none of the lists", "ClusterRole dra-controller-manager:viewer", "-n NAMESPACE"})
+    EXPECT_NE(objects.error().message().find(said), std::string::npos) << objects.error().message();
 }
 
 TEST(ServerSource, PodGroupsAreReadInTheVersionThatHasThem) {

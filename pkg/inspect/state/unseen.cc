@@ -31,6 +31,10 @@ Error not_known(const Objects& objects, std::string_view plural, std::string_vie
                                             (is_of_cluster(plural) ? "; " + advice_on_role() : ""));
 }
 
+std::string why_with_role(const Hidden& hidden) {
+  return hidden.why + (hidden.why == kMayNotList && is_of_cluster(hidden.what) ? "; " + advice_on_role() : "");
+}
+
 std::string why_undecidable(const Objects& objects) {
   std::vector<std::string> unseen;
   for (const char* plural : {"nodes", "deviceclasses", "resourceslices"})
@@ -43,8 +47,7 @@ std::string why_undecidable(const Objects& objects) {
 std::vector<std::string> hidden_notes(const Objects& objects, const std::string& effect) {
   std::vector<std::pair<std::string, std::vector<std::string>>> by_reason;
   for (const Hidden& hidden : objects.hidden) {
-    std::string why = hidden.why;
-    if (why == kMayNotList && is_of_cluster(hidden.what)) why += "; " + advice_on_role();
+    const std::string why = why_with_role(hidden);
     const auto same =
         std::find_if(by_reason.begin(), by_reason.end(), [&](const auto& one) { return one.first == why; });
     if (same == by_reason.end())

@@ -18,6 +18,9 @@ inline constexpr std::string_view kViewerRole = "dra-controller-manager:viewer";
 Error not_known(const Objects& objects, std::string_view plural, std::string_view ns, const std::string& what,
                 const std::string& advice = "");
 
+// Why it is hidden, and the role that shows it where one of the cluster does.
+std::string why_with_role(const Hidden& hidden);
+
 // What a decision needs and that is hidden ("nodes, resourceslices are not visible: you may not list them; ...");
 // empty: all of it is visible. An answer that something does not fit is then no answer.
 std::string why_undecidable(const Objects& objects);

@@ -7,6 +7,7 @@
 #include "pkg/cel/cel.h"
 #include "pkg/inspect/state/shapes.h"
 #include "pkg/inspect/state/unknown.h"
+#include "pkg/inspect/state/unseen.h"
 #include "pkg/inspect/verbs/chain.h"
 #include "pkg/inspect/verbs/explain.h"
 #include "pkg/inspect/verbs/half_taints.h"
@@ -88,7 +89,7 @@ void check_gates(const Objects& objects, Findings& findings) {
 void check_visible(const Objects& objects, Findings& findings) {
   findings.begin("permissions", "everything that answers need may be listed");
   for (const Hidden& hidden : objects.hidden)
-    findings.add(Health::kWarning, hidden.what + " cannot be listed", hidden.why);
+    findings.add(Health::kWarning, hidden.what + " cannot be listed", why_with_role(hidden));
   for (const std::string& unreadable : objects.unreadable)
     findings.add(Health::kWarning, "an object cannot be read: " + unreadable, "");
 }

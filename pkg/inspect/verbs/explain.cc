@@ -82,12 +82,13 @@ void add_hidden(Answer& answer, const Objects& objects) {
   for (std::string& note : hidden_notes(objects)) answer.notes.push_back(std::move(note));
 }
 
-// Quotes conditions in the pod, written by components that see the whole cluster.
+// Quotes conditions in the pod, written by components that see the whole cluster. What the API server says of a gated
+// pod (SchedulingGated) is no judgement.
 bool quote_conditions(Answer& answer, const api::Pod& pod) {
   bool quoted = false;
   for (const api::Condition& condition : pod.conditions)
     if ((condition.type == "PodScheduled" || condition.type == "dra-controller-manager/Allocated") &&
-        condition.status == "False" && !condition.message.empty()) {
+        condition.status == "False" && condition.reason != "SchedulingGated" && !condition.message.empty()) {
       answer.lines.push_back("Its condition " + condition.type + " says: " + condition.message);
       quoted = true;
     }

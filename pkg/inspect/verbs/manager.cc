@@ -4,14 +4,13 @@
 #include <cctype>
 
 #include "pkg/base/timestamp.h"
+#include "pkg/inspect/state/unseen.h"
 #include "pkg/protocol/manager_lease.h"
 
 namespace dra::inspect {
 namespace {
 
 using protocol::Leadership;
-
-constexpr std::string_view kRoleOfViewers = "dra-controller-manager:viewer";
 
 std::string lease_name(const api::Lease& lease) {
   return "Lease " + lease.metadata.key();
@@ -96,7 +95,7 @@ ManagerSight manager_sight(const Objects& objects) {
     if (waits_for_manager(objects, *pod)) sight.waiting.push_back(key);
   if (!objects.managers.why_hidden.empty()) {
     sight.text = "not visible: the manager's Lease (" + objects.managers.why_hidden + ")";
-    sight.to_do = "ask for the ClusterRole " + std::string(kRoleOfViewers) +
+    sight.to_do = "ask for the ClusterRole " + std::string(kViewerRole) +
                   ", or name the manager's namespace, where you may read it: --manager-namespace";
     return sight;
   }

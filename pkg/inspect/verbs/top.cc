@@ -87,6 +87,14 @@ std::string node_of(const api::ResourceClaim& claim) {
   return node ? *node : "";
 }
 
+// Whether none of a kind can be seen where they are asked for. Those of one namespace are shown, with a note on the
+// others.
+bool hidden_in(const Objects& objects, std::string_view plural, const Scope& scope) {
+  if (!scope.ns.empty()) return objects.hides_in(plural, scope.ns);
+  return std::any_of(objects.hidden.begin(), objects.hidden.end(),
+                     [&](const Hidden& one) { return one.what == plural; });
+}
+
 Answer top_claims(const State& state, const Scope& scope) {
   Answer answer{"DRATopClaims"};
   Table table{"",
@@ -118,8 +126,12 @@ Answer top_claims(const State& state, const Scope& scope) {
           some_or_dash(node_of(*claim)), some_or_dash(join(consumers_of(state.objects, *claim), ",")),
           age_text(claim->metadata.creation_timestamp, state.objects.taken), join(devices, " ")}});
   }
-  if (table.rows.empty()) answer.lines.push_back("there are no claims here");
+  if (table.rows.empty())
+    answer.lines.push_back(hidden_in(state.objects, "resourceclaims", scope)
+                               ? "claims are not visible: you may not list resourceclaims"
+                               : "there are no claims here");
   answer.tables.push_back(std::move(table));
+  if (hidden_in(state.objects, "resourceclaims", scope)) answer.status = Status::kUnknown;
   note_hidden(answer, state.objects);
   return answer;
 }
@@ -155,8 +167,12 @@ Answer top_namespaces(const State& state, const Scope& scope) {
     }
     table.rows.push_back({"namespace/" + name, {name, sum.claims, sum.allocated, sum.devices, sum.waiting}});
   }
-  if (table.rows.empty()) answer.lines.push_back("there are no claims, and no pods that wait for any");
+  if (table.rows.empty())
+    answer.lines.push_back(hidden_in(state.objects, "resourceclaims", scope) || hidden_in(state.objects, "pods", scope)
+                               ? "whether there are claims, or pods that wait for any, is not visible"
+                               : "there are no claims, and no pods that wait for any");
   answer.tables.push_back(std::move(table));
+  if (hidden_in(state.objects, "resourceclaims", scope)) answer.status = Status::kUnknown;
   note_hidden(answer, state.objects);
   return answer;
 }

@@ -11,6 +11,7 @@
 #include "pkg/inspect/verbs/doctor.h"
 #include "pkg/inspect/verbs/explain.h"
 #include "pkg/inspect/verbs/fits.h"
+#include "pkg/inspect/verbs/manager.h"
 #include "pkg/inspect/verbs/replay.h"
 #include "pkg/inspect/verbs/taint.h"
 #include "pkg/inspect/verbs/top.h"
@@ -114,10 +115,12 @@ TEST(Hidden, IsInNoVerbCalledAbsent) {
     all.push_back(plural);
   }
   cases.push_back(all);
-  const std::vector<std::string> kAbsent{
-      "does not exist",       "is not known", "is gone",      "(gone)",        "no devices are", "no device class",
-      "is published no more", "no device \"", "is there",     "has no device", "no longer",      "there are no",
-      "no device can be",     "matches none", "matches 0 of", "never",         "no node "};
+  const std::vector<std::string> kAbsent{"does not exist", "\" is not known", "is gone",      "(gone)",
+                                         "no devices are", "no device class", "no device \"", "is published no more",
+                                         "has no device",  "no longer",       "there are no", "no device can be",
+                                         "matches none",   "matches 0 of",    "never"};
+  // Verdicts, which need no templates where the claims are there.
+  const std::vector<std::string> kNoFit{"no node can", "no node has"};
   for (const std::vector<std::string>& plurals : cases) {
     TwoNodes world;
     world.add_pod("waits", "", {});
@@ -128,10 +131,52 @@ TEST(Hidden, IsInNoVerbCalledAbsent) {
     for (const auto& [verb, ask] : all_verbs_asked()) {
       SCOPED_TRACE(verb + " without " + join(plurals, ", "));
       const Said said = ask(world.objects);
+      EXPECT_NE(said.status, Status::kUsage) << said.text;
       for (const std::string& absent : kAbsent)
         EXPECT_EQ(said.text.find(absent), std::string::npos) << "says " << quote(absent) << ":\n" << said.text;
-      EXPECT_NE(said.status, Status::kUsage) << said.text;
+      if (plurals == std::vector<std::string>{"resourceclaimtemplates"}) continue;
+      for (const std::string& verdict : kNoFit)
+        EXPECT_EQ(said.text.find(verdict), std::string::npos) << "says " << quote(verdict) << ":\n" << said.text;
     }
+  }
+}
+
+TEST(Hidden, ClaimsLeaveTheirTableUnknown) {
+  TwoNodes world;
+  hidden_kinds().at("resourceclaims")(world.objects);
+  const auto status_of = [&](const std::string& hidden, const std::string& ns) {
+    world.objects.hidden = {{hidden, std::string(kMayNotList)}};
+    State state(world.objects, {});
+    Scope scope;
+    scope.ns = ns;
+    EXPECT_EQ(top_claims(state, scope).status, top_namespaces(state, scope).status);
+    return top_claims(state, scope).status;
+  };
+  for (const char* ns : {"", "ml", "web"}) EXPECT_EQ(status_of("resourceclaims", ns), Status::kUnknown);
+  EXPECT_EQ(status_of("resourceclaims outside namespace ml", "web"), Status::kUnknown);
+  // Those of one namespace are shown, with a note on the others.
+  for (const char* ns : {"", "ml"}) EXPECT_EQ(status_of("resourceclaims outside namespace ml", ns), Status::kYes);
+}
+
+// The API server's word about a gated pod is no judgement of whether it fits.
+TEST(Hidden, AGateIsNoAnswer) {
+  TwoNodes world;
+  world.add_pod("waits", "", {});
+  auto pod = std::make_shared<api::Pod>(*world.objects.pods.at("ml/waits"));
+  pod->scheduling_gates = {std::string(kManagerGate)};
+  world.objects.hidden = {{"nodes", std::string(kMayNotList)}};
+  for (const char* reason : {"SchedulingGated", "Unschedulable"}) {
+    pod->conditions = {{}};
+    pod->conditions[0].type = "PodScheduled";
+    pod->conditions[0].status = "False";
+    pod->conditions[0].reason = reason;
+    pod->conditions[0].message = "as they say";
+    world.objects.pods["ml/waits"] = pod;
+    State state(world.objects, {});
+    const Said said = said_by(explain(state, "pod/waits", {.ns = "ml"}));
+    const bool judged = std::string(reason) == "Unschedulable";
+    EXPECT_EQ(said.status, judged ? Status::kNo : Status::kUnknown) << said.text;
+    EXPECT_EQ(said.text.find("as they say") != std::string::npos, judged) << said.text;
   }
 }
 
