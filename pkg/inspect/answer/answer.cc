@@ -13,13 +13,32 @@ namespace {
 using OrderedJson = nlohmann::ordered_json;
 
 OrderedJson json_of_cell(const Cell& cell) {
+  if (cell.is_list) return cell.items;
   if (cell.text == "-" && cell.tone == Tone::kDim) return "";  // users see nothing there
   if (cell.is_number) return OrderedJson::parse(cell.text, nullptr, false);
   return cell.text;
 }
 
+OrderedJson json_of(const Statement& statement) {
+  OrderedJson one{{"code", statement.code}, {"message", statement.message}};
+  const ObjectRef& object = statement.object;
+  if (!object.kind.empty()) {
+    one["object"] = {{"kind", object.kind}, {"name", object.name}};
+    if (!object.ns.empty()) one["object"]["namespace"] = object.ns;
+  }
+  if (!statement.field.empty()) one["field"] = statement.field;
+  for (const auto& [key, count] : statement.counts) one["counts"][key] = count;
+  for (const auto& [key, names] : statement.names)
+    if (!names.empty()) one["names"][key] = names;
+  for (const Remedy& remedy : statement.remedies)
+    one["remedies"].push_back({{"code", remedy.code}, {"text", remedy.text}});
+  return one;
+}
+
 OrderedJson json_of(const Answer& answer) {
-  OrderedJson document{{"kind", answer.kind}};
+  OrderedJson document{{"kind", answer.kind}, {"answer", std::string(status_name(answer.status))}};
+  document["statements"] = OrderedJson::array();
+  for (const Statement& statement : answer.statements) document["statements"].push_back(json_of(statement));
   if (!answer.lines.empty()) document["lines"] = answer.lines;
   for (const Table& table : answer.tables) {
     OrderedJson rows = OrderedJson::array();
@@ -36,6 +55,37 @@ OrderedJson json_of(const Answer& answer) {
 }
 
 }  // namespace
+
+Cell Cell::list(std::vector<std::string> names) {
+  Cell cell(names.empty() ? "-" : join(names, ","));
+  cell.is_list = true;
+  cell.items = std::move(names);
+  return cell;
+}
+
+void Answer::say(Statement statement) {
+  lines.push_back(statement.message);
+  for (const Remedy& remedy : statement.remedies) lines.push_back("  " + remedy.text);
+  statements.push_back(std::move(statement));
+}
+
+void Answer::say(std::string code, std::string message) {
+  say(Statement{std::move(code), std::move(message)});
+}
+
+std::string_view status_name(Status status) {
+  switch (status) {
+    case Status::kYes:
+      return "yes";
+    case Status::kNo:
+      return "no";
+    case Status::kUsage:
+      return "usage";
+    case Status::kUnknown:
+      break;
+  }
+  return "unknown";
+}
 
 Result<Format> format_of(std::string_view text) {
   if (text.empty() || text == "table") return Format::kTable;
