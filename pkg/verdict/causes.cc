@@ -100,7 +100,7 @@ std::string_view change_kind_name(ChangeKind kind) {
     case ChangeKind::kTolerateDeviceTaint:
       return "TolerateDeviceTaint";
     case ChangeKind::kLessCpu:
-      return "AskForLess";
+      return "LessResource";
     case ChangeKind::kDropSelector:
       return "DropSelector";
     case ChangeKind::kRelease:
