@@ -91,6 +91,14 @@ std::string owner_kind(std::string_view word) {
   return plain;
 }
 
+bool names_a_kind(const Objects& objects, std::string_view word) {
+  const std::string kind = owner_kind(word);
+  if (known_kinds().contains(kind)) return true;
+  for (const std::string& owner : owners_in(objects, "", true))
+    if (is_kind(owner.substr(0, owner.find('/')), kind)) return true;
+  return false;
+}
+
 std::vector<const api::Pod*> pods_of_owner(const Objects& objects, const std::string& ns, const std::string& kind,
                                            const std::string& name) {
   std::vector<const api::Pod*> pods;

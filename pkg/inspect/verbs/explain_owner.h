@@ -17,6 +17,9 @@ namespace dra::inspect {
 // that is not known here stays, in lower case and without its API group.
 std::string owner_kind(std::string_view word);
 
+// Whether the word is a kind: one known here, or one that owns a pod.
+bool names_a_kind(const Objects& objects, std::string_view word);
+
 // Pods that have not ended first, and else in the order of their names. Empty: the owner has none.
 std::vector<const api::Pod*> pods_of_owner(const Objects& objects, const std::string& ns, const std::string& kind,
                                            const std::string& name);
