@@ -58,6 +58,11 @@ const Words& flags_with_values() {
                             "--from",
                             "--kubeconfig",
                             "--context",
+                            "--cluster",
+                            "--user",
+                            "--token",
+                            "--request-timeout",
+                            "--sort-by",
                             "-s",
                             "--server",
                             "--feature-gates",
@@ -88,7 +93,7 @@ Line line_of(const Verb& verb, const Words& given) {
   Line line;
   CommonFlags& common = line.call.common;
   const std::map<std::string, std::string*> known{
-      {"-n", &common.ns},          {"--namespace", &common.ns},          {"--context", &common.context},
+      {"-n", &common.ns}, {"--namespace", &common.ns}, {"--context", &common.context}, {"--cluster", &common.cluster}, {"--user", &common.user}, {"--token", &common.token},
       {"--from", &common.from},    {"--kubeconfig", &common.kubeconfig}, {"-s", &common.server},
       {"--server", &common.server}};
   for (size_t i = 1; i < given.size(); ++i) {

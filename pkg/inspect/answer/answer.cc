@@ -1,5 +1,6 @@
 #include "pkg/inspect/answer/answer.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "pkg/base/closest.h"
@@ -93,6 +94,10 @@ Result<Format> format_of(std::string_view text) {
   if (text == "json") return Format::kJson;
   if (text == "yaml") return Format::kYaml;
   if (text == "name") return Format::kName;
+  for (const std::string_view other : {"jsonpath", "custom-columns", "go-template"})
+    if (text.starts_with(other))
+      return fail(Code::kInvalidArgument, "-o " + std::string(other) + " is kubectl's; pipe -o json into jq, or --sort-by "
+                                          "and --no-headers into awk. Use one of table, wide, json, yaml, name");
   return fail(Code::kInvalidArgument, "-o " + quote(text) + " is not known; use one of table, wide, json, yaml, name");
 }
 
@@ -124,6 +129,54 @@ std::string render(const Answer& answer, const RenderOptions& options) {
   if (!answer.after.empty() && !out.empty()) out += "\n";
   for (const std::string& line : answer.after) add_line(line);
   return out;
+}
+
+namespace {
+
+bool is_digit(char c) {
+  return c >= '0' && c <= '9';
+}
+
+// Numbers in texts compare by their size.
+bool comes_before(std::string_view a, std::string_view b) {
+  while (!a.empty() && !b.empty()) {
+    if (!is_digit(a[0]) || !is_digit(b[0])) {
+      if (a[0] != b[0]) return a[0] < b[0];
+      a.remove_prefix(1);
+      b.remove_prefix(1);
+      continue;
+    }
+    const auto number_of = [](std::string_view& text) {
+      while (text.size() > 1 && text[0] == '0' && is_digit(text[1])) text.remove_prefix(1);
+      size_t size = 0;
+      while (size < text.size() && is_digit(text[size])) ++size;
+      const std::string_view number = text.substr(0, size);
+      text.remove_prefix(size);
+      return number;
+    };
+    const std::string_view x = number_of(a), y = number_of(b);
+    if (x.size() != y.size()) return x.size() < y.size();
+    if (x != y) return x < y;
+  }
+  return a.empty() && !b.empty();
+}
+
+}  // namespace
+
+Result<void> sort_rows(Answer& answer, std::string_view column) {
+  std::vector<std::string> keys;
+  for (Table& table : answer.tables)
+    for (size_t i = 0; i < table.columns.size(); ++i) {
+      keys.push_back(table.columns[i].key);
+      if (to_lower(column) != to_lower(table.columns[i].head) && to_lower(column) != to_lower(table.columns[i].key))
+        continue;
+      std::stable_sort(table.rows.begin(), table.rows.end(), [i](const Row& a, const Row& b) {
+        return comes_before(a.cells[i].text, b.cells[i].text);
+      });
+      return {};
+    }
+  return fail(Code::kInvalidArgument, "--sort-by " + quote(column) + ": there is no such column" +
+                                          (keys.empty() ? "" : "; use one of " + join(keys, ", ")));
 }
 
 std::string counted(uint64_t count, std::string_view singular) {

@@ -110,6 +110,9 @@ struct RenderOptions {
   size_t width = 0;
   size_t table_width = 0;
 };
+// Orders the rows of the table that has this column, by its head or key: numbers by size, texts as people read them
+// ("tpu-2" before "tpu-15"). An error lists the columns.
+Result<void> sort_rows(Answer& answer, std::string_view column);
 // The text for standard output. It includes notes only for JSON and YAML.
 std::string render(const Answer& answer, const RenderOptions& options);
 

@@ -135,7 +135,11 @@ Row row_for(const CauseRow& row, Timestamp now) {
   std::vector<std::string> all = row.pods;
   for (const std::string& claim : row.claims) all.push_back("claim " + claim);
   const Tone tone = row.cause.status == Status::kYes ? Tone::kGood : Tone::kBad;
-  return {"",
+  std::string names;  // for -o name: a line each
+  for (const std::string& key : row.pods) names += (names.empty() ? "pod/" : "\npod/") + key.substr(key.find('/') + 1);
+  for (const std::string& key : row.claims)
+    names += (names.empty() ? "resourceclaim/" : "\nresourceclaim/") + key.substr(key.find('/') + 1);
+  return {names,
           {static_cast<uint64_t>(row.pods.size()), static_cast<uint64_t>(row.claims.size()), Cell(row.cause.code, tone),
            age_text(row.oldest, now), first_of(all), row.cause.why, Cell::list(row.pods), Cell::list(row.claims)}};
 }
