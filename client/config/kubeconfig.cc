@@ -105,8 +105,8 @@ class KubeconfigReader {
       context = *entry;
     }
     ServerConfig config;
-    config.origin = name.empty() ? "cluster " + quote(chosen.cluster) + " of " + path_
-                                 : "context " + quote(name) + " of " + path_;
+    config.origin =
+        name.empty() ? "cluster " + quote(chosen.cluster) + " of " + path_ : "context " + quote(name) + " of " + path_;
     if (std::string ns = text_of(*context, "namespace"); !ns.empty()) config.default_namespace = ns;
     std::string cluster = chosen.cluster.empty() ? text_of(*context, "cluster") : chosen.cluster;
     if (cluster.empty()) return wrong("context " + quote(name) + " names no cluster");
@@ -360,7 +360,8 @@ Result<ServerConfig> load_chosen(const std::vector<std::string>& paths, const Co
 }
 
 // One file, which must be there.
-Result<ServerConfig> load_chosen_file(const std::string& path, const ConfigFlags& chosen, const ConfigContext& context) {
+Result<ServerConfig> load_chosen_file(const std::string& path, const ConfigFlags& chosen,
+                                      const ConfigContext& context) {
   const FileReader& files = context.files ? *context.files : real_files();
   auto text = files.read(path);
   if (!text) return fail(Code::kInvalidArgument, "kubeconfig: " + text.error().message());
@@ -414,7 +415,8 @@ Result<ServerConfig> load_config(const ConfigFlags& flags, const std::map<std::s
                                  const ConfigContext& context) {
   std::string path = flags.kubeconfig;
   Result<ServerConfig> config = ServerConfig{};
-  if (path.empty() && !variable(environment, "KUBERNETES_SERVICE_HOST").empty() && flags.context.empty() && flags.cluster.empty() && flags.user.empty()) {
+  if (path.empty() && !variable(environment, "KUBERNETES_SERVICE_HOST").empty() && flags.context.empty() &&
+      flags.cluster.empty() && flags.user.empty()) {
     config = in_cluster_config(environment, context);
   } else {
     if (path.empty()) path = variable(environment, "KUBECONFIG");

@@ -24,7 +24,7 @@ namespace {
 
 constexpr Duration kPatience = std::chrono::seconds(60);  // for one request
 constexpr Duration kPatienceOfCompletion = std::chrono::seconds(3);
-constexpr size_t kUsualWidth = 80;                  // of help
+constexpr size_t kUsualWidth = 80;                 // of help
 constexpr size_t kNarrowest = 20, kWidest = 1000;  // a page
 
 // As in kubectl: a kubeconfig takes precedence; a pod's service account is used only without one.
@@ -78,8 +78,8 @@ Result<Duration> timeout_of(const std::string& text, Duration otherwise) {
     at = after + letters;
   }
   if (total == Duration::min())
-    return fail(Code::kInvalidArgument,
-                "--request-timeout " + quote(text) + " is not a time; write seconds, or 30s, 2m, 1h, or 0 for no limit");
+    return fail(Code::kInvalidArgument, "--request-timeout " + quote(text) +
+                                            " is not a time; write seconds, or 30s, 2m, 1h, or 0 for no limit");
   return total == Duration{} ? Duration(std::chrono::hours(24)) : total;
 }
 

@@ -53,7 +53,8 @@ Result<inspect::Answer> run_who(Call& call) {
 Result<inspect::Answer> run_explain(Call& call) {
   const bool about_one = !call.words.empty();
   if (call.common.all_namespaces && about_one)
-    return fail(Code::kInvalidArgument, "-A is for explain without an object; choose the namespace of this one with -n");
+    return fail(Code::kInvalidArgument,
+                "-A is for explain without an object; choose the namespace of this one with -n");
   if (!call.common.selector.empty() && about_one)
     return fail(Code::kInvalidArgument, "-l is for explain without an object; this one is named");
   auto labels = inspect::parse_label_selector(call.common.selector);

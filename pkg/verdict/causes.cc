@@ -46,8 +46,7 @@ void add_causes(std::vector<Cause>& causes, const Verdict& verdict, const Reques
   for (const DeviceGroup& group : request.groups) {
     std::string text = counted(group.devices, "device") + " " + problem_words(request, group, verdict.passed > 1);
     if (const std::string who = holder_words(group, kNamedInSentence); !who.empty()) text += " by " + who;
-    causes.push_back(
-        of_request(request, "Device" + std::string(device_problem_name(group.problem)), std::move(text)));
+    causes.push_back(of_request(request, "Device" + std::string(device_problem_name(group.problem)), std::move(text)));
     causes.back().devices = group.devices;
     causes.back().device_names = group.names;
     causes.back().holders = group.holders;
@@ -83,7 +82,7 @@ std::vector<Cause> causes_of(const Verdict& verdict) {
 }
 
 std::vector<std::string> cause_codes() {
-  std::vector<std::string> codes{"Refused",   "NoNodes",   "Undecided",   "NotTogether", "RequestInvalid",
+  std::vector<std::string> codes{"Refused",   "NoNodes",   "Undecided",   "NotTogether",   "RequestInvalid",
                                  "NoDevices", "NeverFits", "TooFewThere", "PoolBlocksAll", "ClassSelectsNone"};
   for (int i = 0; i <= static_cast<int>(NodeProblem::kKept); ++i)
     codes.push_back("Node" + std::string(node_problem_name(static_cast<NodeProblem>(i))));

@@ -18,11 +18,11 @@ struct Cause {
   // "Node" or "Device" and the name of the problem ("NodeCordoned", "DeviceHeld"), or one of a few others:
   // cause_codes().
   std::string code;
-  std::string text;               // "4 devices in use by claim ml/a"; one line
-  std::string claim;              // of a request: namespace/name
-  std::string request;            // "gpu" or "gpu/sub"; empty: about nodes, or the whole pod
-  std::string device_class;       // of the request
-  uint32_t nodes = 0;             // that it concerns; 0 where it is about devices
+  std::string text;          // "4 devices in use by claim ml/a"; one line
+  std::string claim;         // of a request: namespace/name
+  std::string request;       // "gpu" or "gpu/sub"; empty: about nodes, or the whole pod
+  std::string device_class;  // of the request
+  uint32_t nodes = 0;        // that it concerns; 0 where it is about devices
   uint32_t nodes_with_devices = 0;
   uint32_t devices = 0;
   std::vector<std::string> node_names, device_names;  // at most kMaxNames

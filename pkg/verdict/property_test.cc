@@ -6,9 +6,9 @@
 #include <cstdlib>
 #include <iostream>
 
+#include "pkg/verdict/causes.h"
 #include "pkg/verdict/conjuncts.h"
 #include "pkg/verdict/would_fit.h"
-#include "pkg/verdict/causes.h"
 #include "test/allocharness/contest.h"
 #include "test/oracle/exhaustive.h"
 #include "test/oracle/generator.h"

@@ -70,6 +70,11 @@ void Answer::say(Statement statement) {
   statements.push_back(std::move(statement));
 }
 
+void Answer::say_after(Statement statement) {
+  after.push_back(statement.message);
+  statements.push_back(std::move(statement));
+}
+
 void Answer::say(std::string code, std::string message) {
   say(Statement{std::move(code), std::move(message)});
 }
@@ -96,8 +101,9 @@ Result<Format> format_of(std::string_view text) {
   if (text == "name") return Format::kName;
   for (const std::string_view other : {"jsonpath", "custom-columns", "go-template"})
     if (text.starts_with(other))
-      return fail(Code::kInvalidArgument, "-o " + std::string(other) + " is kubectl's; pipe -o json into jq, or --sort-by "
-                                          "and --no-headers into awk. Use one of table, wide, json, yaml, name");
+      return fail(Code::kInvalidArgument, "-o " + std::string(other) +
+                                              " is kubectl's; pipe -o json into jq, or --sort-by "
+                                              "and --no-headers into awk. Use one of table, wide, json, yaml, name");
   return fail(Code::kInvalidArgument, "-o " + quote(text) + " is not known; use one of table, wide, json, yaml, name");
 }
 
@@ -170,9 +176,8 @@ Result<void> sort_rows(Answer& answer, std::string_view column) {
       keys.push_back(table.columns[i].key);
       if (to_lower(column) != to_lower(table.columns[i].head) && to_lower(column) != to_lower(table.columns[i].key))
         continue;
-      std::stable_sort(table.rows.begin(), table.rows.end(), [i](const Row& a, const Row& b) {
-        return comes_before(a.cells[i].text, b.cells[i].text);
-      });
+      std::stable_sort(table.rows.begin(), table.rows.end(),
+                       [i](const Row& a, const Row& b) { return comes_before(a.cells[i].text, b.cells[i].text); });
       return {};
     }
   return fail(Code::kInvalidArgument, "--sort-by " + quote(column) + ": there is no such column" +

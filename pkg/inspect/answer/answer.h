@@ -51,6 +51,7 @@ struct Column {
 struct Row {
   std::string name;  // for -o name: "node/a"
   std::vector<Cell> cells;
+  bool aside = false;  // left out of tables, but for -o wide: a line of the answer counts it
 };
 
 struct Table {
@@ -75,7 +76,7 @@ struct Statement {
   std::string message;  // one sentence, for people
   ObjectRef object{};   // what it is about
   std::string field{};  // of the object: "spec.devices.requests[gpu]"
-  std::vector<std::pair<std::string, uint64_t>> counts{};                  // "devices": 8
+  std::vector<std::pair<std::string, uint64_t>> counts{};                 // "devices": 8
   std::vector<std::pair<std::string, std::vector<std::string>>> names{};  // "nodes": node-a, node-b
   std::vector<Remedy> remedies{};
 };
@@ -92,9 +93,10 @@ struct Answer {
   // The main ones first. Each is in the text, too, there perhaps in other words.
   std::vector<Statement> statements{};
 
-  // Adds a statement, and its message and remedies as lines.
+  // Adds a statement, and its message and remedies as lines; say_after(): its message, after the tables.
   void say(Statement statement);
   void say(std::string code, std::string message);
+  void say_after(Statement statement);
 };
 std::string_view status_name(Status status);  // "yes", "no", "usage", "unknown"
 

@@ -1,56 +1,279 @@
 #include "pkg/inspect/verbs/explain.h"
 
 #include <algorithm>
+#include <set>
 
-#include "pkg/base/strings.h"
+#include "pkg/inspect/state/extended.h"
+#include "pkg/inspect/state/unknown.h"
 #include "pkg/inspect/state/unseen.h"
+#include "pkg/inspect/state/volumes.h"
 #include "pkg/inspect/verbs/chain.h"
 #include "pkg/inspect/verbs/explain_causes.h"
 #include "pkg/inspect/verbs/explain_group.h"
-#include "pkg/inspect/verbs/explain_object.h"
 #include "pkg/inspect/verbs/explain_owner.h"
+#include "pkg/inspect/verbs/explain_pods.h"
+#include "pkg/inspect/verbs/judge.h"
+#include "pkg/inspect/verbs/manager.h"
+#include "pkg/inspect/verbs/top.h"
+#include "pkg/protocol/group_claims.h"
+#include "pkg/protocol/pod_claims.h"
+#include "pkg/verdict/nodes.h"
 
 namespace dra::inspect {
 namespace {
 
-// The causes of waiting, without what would help: that takes long for many pods.
-AskCause pod_cause(State& state, const ExplainOptions& options) {
-  ExplainOptions quick = options;
-  quick.width = 0;
-  quick.suggest = false;
-  return {[&state, quick](const api::Pod& pod) { return explain_pod(state, pod, quick); },
-          [&state, quick](const Claim& claim) { return explain_claim(state, claim, quick); }};
-}
-
-// Pods of one owner: the causes of those that wait, or, of those that run, the one that has most to say.
-Answer explain_pods(State& state, const std::string& owner, const std::vector<const api::Pod*>& pods,
-                    const ExplainOptions& options) {
-  std::vector<const api::Pod*> waiting, running;
-  for (const api::Pod* pod : pods)
-    if (!pod->terminal()) (pod->node_name.empty() ? waiting : running).push_back(pod);
-  Statement head{"PodsOfOwner", owner + ": " + counted(running.size(), "pod") + " on nodes, " +
-                                    std::to_string(waiting.size()) + " waiting."};
-  head.counts = {{"onNodes", running.size()}, {"waiting", waiting.size()}};
-  // With one cause for all, its details follow; with several, a table of them.
-  if (waiting.size() > 1) {
-    Answer answer = explain_causes(state, waiting, {}, pod_cause(state, options));
-    answer.lines.insert(answer.lines.begin(), head.message);
-    if (answer.tables.front().rows.size() > 1) {
-      answer.statements.insert(answer.statements.begin(), std::move(head));
-      return answer;
+// The driver's report about a device: its Ready condition.
+Cell health_cell(const Objects& objects, const api::ResourceClaim& claim,
+                 const api::DeviceRequestAllocationResult& result) {
+  for (const api::AllocatedDeviceStatus& device : claim.status.devices) {
+    if (device.driver != result.driver || device.pool != result.pool || device.device != result.device ||
+        device.share_id != result.share_id)
+      continue;
+    for (const api::Condition& condition : device.conditions) {
+      if (condition.type != "Ready") continue;
+      const std::string since = condition.last_transition_time.empty()
+                                    ? ""
+                                    : " for " + age_text(condition.last_transition_time, objects.taken);
+      return condition.status == "True" ? Cell("ready", Tone::kGood)
+                                        : Cell("not ready" + since + ": " + condition.reason, Tone::kBad);
     }
   }
-  const api::Pod* shown = !waiting.empty() ? waiting.front() : !running.empty() ? running.front() : pods.front();
-  for (const api::Pod* pod : running)
-    if (waiting.empty() && !chain_of(state, *pod).broken.empty()) shown = pod;
-  Answer answer = explain_pod(state, *shown, options);
-  if (running.size() + waiting.size() > 1) {
-    head.message += " This is about pod " + shown->metadata.name + (waiting.empty() ? "; the devices are those of all." : ".");
-    if (waiting.empty()) answer.tables.front() = devices_of(state, running);
+  return {"not reported", Tone::kDim};
+}
+
+Table device_table() {
+  return {"",
+          "devices",
+          {{"CLAIM", "claim"},
+           {"REQUEST", "request"},
+           {"DEVICE", "device"},
+           {"NODE", "node"},
+           {"SINCE", "since"},
+           {"DECIDED BY", "decidedBy"},
+           {"DRIVER SAYS", "driverSays"},
+           {"PODS", "pods", true},
+           {"DRIVER", "driver", true}},
+          {}};
+}
+
+void add_claim_rows(Table& table, const Objects& objects, const api::ResourceClaim& claim) {
+  if (!claim.status.allocation) return;
+  const std::string& since = claim.status.allocation->allocation_timestamp;
+  for (const auto& result : claim.status.allocation->results) {
+    const std::string node = node_of(claim);
+    table.rows.push_back(
+        {"resourceclaim/" + claim.metadata.name,
+         {claim.metadata.name, result.request, result.device, node.empty() ? "-" : node,
+          age_text(since.empty() ? claim.metadata.creation_timestamp : since, objects.taken), decided_by(claim),
+          health_cell(objects, claim, result), Cell::list(consumers_of(objects, claim)), result.driver}});
   }
-  answer.lines.insert(answer.lines.begin(), head.message);
-  answer.statements.insert(answer.statements.begin(), std::move(head));
-  return answer;
+}
+
+void add_broken(Answer& answer, const BrokenLink& link, bool first, Timestamp answer_time, const ObjectRef& about) {
+  Statement statement{std::string(break_name(link.kind)),
+                      (first ? "Broken at " : "Also broken at ") + link.link + ": " + words_of(link, answer_time) + ".",
+                      about};
+  if (!link.entry.empty()) statement.field = "spec.resourceClaims[" + link.entry + "]";
+  statement.remedies.push_back({"ToDo", link.to_do});
+  answer.say(std::move(statement));
+  answer.status = Status::kNo;
+}
+
+// What its driver publishes no more does not disturb a pod that runs.
+void add_note(Answer& answer, const BrokenLink& link) {
+  answer.notes.push_back(
+      link.text + ". Its pods run, and nothing is to be done: some drivers withdraw devices while they are in use");
+}
+
+void add_hidden(Answer& answer, const Objects& objects) {
+  for (std::string& note : hidden_notes(objects)) answer.notes.push_back(std::move(note));
+}
+
+// Quotes conditions in the pod, written by components that see the whole cluster.
+bool quote_conditions(Answer& answer, const api::Pod& pod) {
+  bool quoted = false;
+  for (const api::Condition& condition : pod.conditions)
+    if ((condition.type == "PodScheduled" || condition.type == "dra-controller-manager/Allocated") &&
+        condition.status == "False" && !condition.message.empty()) {
+      answer.say({"ConditionSays", "Its condition " + condition.type + " says: " + condition.message, ref_of(pod),
+                  "status.conditions[" + condition.type + "]"});
+      quoted = true;
+    }
+  return quoted;
+}
+
+// The pod's condition that says that nodes are kept from it; null: none does.
+const api::Condition* says_kept(const api::Pod& pod) {
+  for (const api::Condition& condition : pod.conditions)
+    if ((condition.type == "PodScheduled" || condition.type == "dra-controller-manager/Allocated") &&
+        condition.status == "False" && condition.message.find(verdict::kWhyKept) != std::string::npos)
+      return &condition;
+  return nullptr;
+}
+
+JudgeOptions judging(const ExplainOptions& options) {
+  JudgeOptions judge{{}, options.width, options.wide, options.suggest};
+  if (!options.node.empty()) judge.nodes.push_back(options.node);
+  return judge;
+}
+
+// Judges with the claim that is created for the pod's extended resources, on the nodes that use it.
+JudgedPod judge_by_class(State& state, const ByClass& asked, const Chain& chain, const ExplainOptions& options) {
+  std::vector<Claim> claims = chain.claims;
+  std::vector<std::string> entries = chain.entries;
+  claims.push_back(asked.claim);
+  entries.emplace_back();
+  JudgeOptions judge = judging(options);
+  if (judge.nodes.empty() && asked.others) judge.nodes = asked.nodes;
+  JudgedPod judged = judge_pod(state, &asked.rest, claims, entries, judge);
+  for (size_t i = asked.resources.size(); i-- > 0;) {
+    const protocol::ExtendedResource& resource = asked.resources[i];
+    say_first(
+        judged,
+        {"ExtendedResource",
+         "It asks for " + resource.name + ", which DeviceClass " + resource.device_class + " provides: by a claim" +
+             (asked.others ? " on the " + counted(asked.nodes.size(), "node") + " without a device plugin for it."
+                           : "."),
+         ref_of(asked.rest),
+         "",
+         {},
+         {{"resources", {resource.name}}, {"classes", {resource.device_class}}}});
+  }
+  return judged;
+}
+
+// Nodes whose device plugins offer what it requests are tried first, as they always were.
+JudgedPod judge_waiting(State& state, const api::Pod& pod, const Chain& chain, const ExplainOptions& options) {
+  const std::optional<ByClass> asked = asked_by_class(state.objects, pod);
+  const auto by_claim = [&](const std::string& node) {
+    return std::find(asked->nodes.begin(), asked->nodes.end(), node) != asked->nodes.end();
+  };
+  const bool claimed = asked && (options.node.empty() ? !asked->nodes.empty() : by_claim(options.node));
+  if (claimed && !asked->others) return judge_by_class(state, *asked, chain, options);
+  JudgedPod judged = judge_pod(state, &pod, chain.claims, chain.entries, judging(options));
+  if (!claimed || judged.outcome == verdict::Answer::kFits) return judged;
+  return judge_by_class(state, *asked, chain, options);
+}
+
+// A member is judged with its group, unless that has started: then the others join one by one.
+JudgedPod judge_with_group(Answer& answer, State& state, const api::Pod& pod, const Chain& chain,
+                           const ExplainOptions& options) {
+  using Membership = protocol::Membership;
+  const auto alone = [&](const api::Pod& one) {
+    return judge_waiting(state, one, one.metadata.uid == pod.metadata.uid ? chain : chain_of(state, one), options);
+  };
+  const protocol::MemoryView view = groups_in(state.objects, state.options);
+  const Membership member = protocol::membership_of(view, pod);
+  JudgedPod judged;
+  if (member.state == Membership::State::kWaits) {
+    say(judged, {"GroupWaits",
+                 "It is a member of " + member.group.shown() + ", which waits: " + member.why + ".",
+                 ref_of(pod),
+                 "",
+                 {},
+                 {{"groups", {member.group.shown()}}}});
+    return judged;
+  }
+  if (!member.why.empty()) answer.notes.push_back("the pod is placed alone: " + member.why);
+  if (member.state != Membership::State::kMember) return alone(pod);
+  if (!is_started(view, member) && options.node.empty()) return judge_group(state, view, member, pod, alone);
+  judged = alone(pod);
+  say_first(judged, {"GroupMember",
+                     "It is a member of " + member.group.shown() +
+                         (is_started(view, member) ? ", of which pods run: the others join one by one."
+                                                   : ", and is judged alone on this node."),
+                     ref_of(pod),
+                     "",
+                     {},
+                     {{"groups", {member.group.shown()}}}});
+  return judged;
+}
+
+// Entries that represent claims of the pod's PodGroup, which others make and allocate.
+void explain_group_claims(Answer& answer, const State& state, const api::Pod& pod) {
+  for (const api::PodResourceClaim& entry : pod.resource_claims) {
+    if (!is_entry_of_group(state.objects, pod, entry)) continue;
+    const bool ours =
+        !pod.scheduling_gates.empty() || (!pod.scheduler_name.empty() && pod.scheduler_name != "default-scheduler");
+    answer.say({"ClaimOfGroup",
+                ours ? "Its " + protocol::why_entry_of_group_waits(pod, entry) + "."
+                     : "Its claim entry " + quote(entry.name) + " is a claim of PodGroup " + pod.metadata.ns + "/" +
+                           pod.pod_group_name +
+                           ": kube-controller-manager makes it, and kube-scheduler allocates it for all pods of the "
+                           "group.",
+                ref_of(pod), "spec.resourceClaims[" + entry.name + "]"});
+    answer.status = ours ? Status::kNo : Status::kUnknown;
+  }
+}
+
+void add_judged(Answer& answer, const JudgedPod& judged) {
+  answer.lines.insert(answer.lines.end(), judged.lines.begin(), judged.lines.end());
+  answer.statements.insert(answer.statements.end(), judged.statements.begin(), judged.statements.end());
+}
+
+// It fits, and waits: for whom.
+void explain_whom_it_waits_for(Answer& answer, const Objects& objects, const api::Pod& pod) {
+  // Only the manager knows which nodes it keeps for groups that wait.
+  if (const api::Condition* kept = says_kept(pod)) {
+    answer.say({"NodesKept",
+                "The manager does not place it there: its condition " + kept->type + " says: " + kept->message,
+                ref_of(pod), "status.conditions[" + kept->type + "]"});
+    answer.status = Status::kNo;
+    return;
+  }
+  if (const std::string why = why_volumes_are_not_judged(objects); has_volume_claims(pod) && !why.empty()) {
+    answer.notes.push_back("the pod's volumes are not judged here: " + why);
+    if (quote_conditions(answer, pod)) answer.status = Status::kNo;
+  }
+  if (!pod.scheduling_gates.empty())
+    answer.say({"WaitsAtGate",
+                "It waits at " + std::string(pod.scheduling_gates.size() == 1 ? "its gate " : "its gates ") +
+                    join(pod.scheduling_gates, ", ") + ".",
+                ref_of(pod),
+                "spec.schedulingGates",
+                {},
+                {{"gates", pod.scheduling_gates}}});
+  else
+    answer.say(
+        {"WaitsForScheduler",
+         "It waits for its scheduler, " + (pod.scheduler_name.empty() ? "default-scheduler" : pod.scheduler_name) + ".",
+         ref_of(pod), "spec.schedulerName"});
+}
+
+// Why it waits although everything is present.
+void explain_waiting_pod(Answer& answer, State& state, const api::Pod& pod, const Chain& chain,
+                         const ExplainOptions& options) {
+  const Objects& objects = state.objects;
+  explain_group_claims(answer, state, pod);
+  if (answer.status != Status::kYes) return;
+  if (objects.hides("nodes") || objects.hides("resourceslices") || objects.hides("deviceclasses")) {
+    const bool quoted = quote_conditions(answer, pod);
+    answer.say({"NotVisible", std::string(quoted ? "More" : "Why") + " is not known: " + why_undecidable(objects) + ".",
+                ref_of(pod)});
+    answer.status = quoted ? Status::kNo : Status::kUnknown;
+    return;
+  }
+  const api::IgnoredFields& ignored = state.inventory.features().ignored_fields;
+  if (const std::string why = why_allocation_refused(ignored, &pod, chain.claims); !why.empty()) {
+    answer.say({"UnknownField", "It cannot use the devices of " + why + ".", ref_of(pod)});
+    answer.status = Status::kNo;
+    return;
+  }
+  const JudgedPod judged = judge_with_group(answer, state, pod, chain, options);
+  add_judged(answer, judged);
+  switch (judged.outcome) {
+    case verdict::Answer::kFits:
+      explain_whom_it_waits_for(answer, objects, pod);
+      break;
+    case verdict::Answer::kDoesNotFit:
+      for (const std::string& trouble : trouble_of_volumes(objects, pod))
+        answer.say({"VolumeUnusable", trouble + ".", ref_of(pod), "spec.volumes"});
+      answer.status = Status::kNo;
+      break;
+    case verdict::Answer::kUndecided:
+      answer.status = Status::kUnknown;
+      break;
+  }
 }
 
 template <class T>
@@ -65,6 +288,112 @@ Unexpected unknown_object(const Objects& objects, const char* plural, const std:
 }
 
 }  // namespace
+
+std::string decided_by(const api::ResourceClaim& claim) {
+  if (protocol::is_allocated_by_us(claim)) return std::string(protocol::kFieldManager);
+  for (const api::ManagedFieldsEntry& entry : claim.metadata.managed_fields)
+    if (entry.subresource == "status") return entry.manager;
+  return "unknown";
+}
+
+Answer explain_pod(State& state, const api::Pod& pod, const ExplainOptions& options) {
+  Answer answer{"DRAExplain"};
+  const Objects& objects = state.objects;
+  const Chain chain = chain_of(state, pod);
+  const std::string name = "Pod " + pod.metadata.key();
+  Table table = device_table();
+  for (const Claim& claim : chain.claims) add_claim_rows(table, objects, *claim);
+  const bool waiting = pod.node_name.empty() && !pod.terminal();
+  if (pod.terminal())
+    answer.say({"PodEnded", name + " has ended (" + pod.phase + ").", ref_of(pod)});
+  else if (waiting)
+    answer.say({"PodWaits", name + " has waited for " + age_text(pod.metadata.creation_timestamp, objects.taken) + ".",
+                ref_of(pod)});
+  else
+    answer.say({"PodOnNode",
+                name + " is " + (pod.phase.empty() ? "Pending" : pod.phase) + " on " + pod.node_name +
+                    (!chain.broken.empty() || !chain.notes.empty() || chain.hidden > 0 ? "."
+                     : table.rows.empty()                                              ? ", without devices."
+                     : objects.hides("nodes") || objects.hides("resourceslices")
+                         ? "; the links to its devices that are visible hold."
+                         : "; all links to its devices hold."),
+                ref_of(pod),
+                "",
+                {{"devices", table.rows.size()}},
+                {{"nodes", {pod.node_name}}}});
+  for (size_t i = 0; i < chain.broken.size(); ++i)
+    add_broken(answer, chain.broken[i], i == 0, objects.taken, ref_of(pod));
+  for (const BrokenLink& note : chain.notes) add_note(answer, note);
+  if (chain.hidden > 0 && chain.broken.empty() && !pod.terminal()) {
+    const bool quoted = waiting && quote_conditions(answer, pod);
+    answer.say({"NotVisible",
+                "Its claims are not visible: you may not list resourceclaims in namespace " + pod.metadata.ns + ".",
+                ref_of(pod)});
+    answer.status = quoted ? Status::kNo : Status::kUnknown;
+  } else if (waiting && chain.broken.empty())
+    explain_waiting_pod(answer, state, pod, chain, options);
+  if (waiting) say_manager(answer, objects, pod);
+  answer.tables.push_back(std::move(table));
+  add_hidden(answer, objects);
+  return answer;
+}
+
+Answer explain_claim(State& state, const Claim& claim, const ExplainOptions& options) {
+  Answer answer{"DRAExplain"};
+  const std::string name = "ResourceClaim " + claim->metadata.key();
+  const std::vector<std::string> pods = consumers_of(state.objects, *claim);
+  const auto broken = claim->status.allocation ? broken_claim(state, *claim, nullptr) : std::nullopt;
+  const ObjectRef about = ref_of(*claim);
+  if (!claim->status.allocation)
+    answer.say({"ClaimPending",
+                name + " is not allocated" + (claim->metadata.deleting() ? ", and is being deleted." : "."), about});
+  else if (pods.empty())
+    answer.say({"ClaimUnused", name + " is allocated and used by no pod.", about});
+  else
+    answer.say({"ClaimReserved",
+                name + " is allocated and reserved for " + join(pods, ", ") + ".",
+                about,
+                "status.reservedFor",
+                {},
+                {{"pods", pods}}});
+  if (broken && may_be_withdrawn(broken->kind) && all_run(state.objects, *claim))
+    add_note(answer, *broken);
+  else if (broken)
+    add_broken(answer, *broken, true, state.objects.taken, about);
+  if (!claim->status.allocation && !claim->metadata.deleting()) {
+    // The first pod that waits for it gives more detail than the claim alone.
+    for (const auto& [key, pod] : state.objects.pods) {
+      if (pod->metadata.ns != claim->metadata.ns || pod->done()) continue;
+      const std::vector<std::string> keys = protocol::claim_keys_of(*pod);
+      if (std::find(keys.begin(), keys.end(), claim->metadata.key()) == keys.end()) continue;
+      Answer of_pod = explain_pod(state, *pod, options);
+      of_pod.lines.insert(of_pod.lines.begin(), answer.lines.begin(), answer.lines.end());
+      of_pod.statements.insert(of_pod.statements.begin(), answer.statements.begin(), answer.statements.end());
+      return of_pod;
+    }
+    const JudgedPod judged = judge_pod(state, nullptr, {claim}, {}, judging(options));
+    answer.say({"NoPodUsesIt", "No pod uses it.", about});
+    add_judged(answer, judged);
+    if (judged.outcome == verdict::Answer::kDoesNotFit) answer.status = Status::kNo;
+    if (judged.outcome == verdict::Answer::kUndecided) answer.status = Status::kUnknown;
+  }
+  Table table = device_table();
+  add_claim_rows(table, state.objects, *claim);
+  answer.tables.push_back(std::move(table));
+  add_hidden(answer, state.objects);
+  return answer;
+}
+
+Table devices_of(const State& state, const std::vector<const api::Pod*>& pods) {
+  Table table = device_table();
+  std::set<std::string> listed;
+  for (const api::Pod* pod : pods)
+    for (const Claim& claim : chain_of(state, *pod).claims)
+      if (listed.insert(claim->metadata.key()).second) add_claim_rows(table, state.objects, *claim);
+  for (Column& column : table.columns)
+    if (column.key == "pods") column.wide = false;
+  return table;
+}
 
 Result<Answer> explain(State& state, const std::string& target, const ExplainOptions& options) {
   const size_t slash = target.find('/');
@@ -97,8 +426,18 @@ Result<Answer> explain(State& state, const std::string& target, const ExplainOpt
 }
 
 Answer explain_waiting(State& state, const WaitingScope& scope, const ExplainOptions& options) {
-  return explain_causes(state, waiting_pods(state, scope), waiting_claims(state.objects, scope),
-                        pod_cause(state, options));
+  const auto pods = waiting_pods(state, scope);
+  const auto claims = waiting_claims(state.objects, scope);
+  Answer answer = explain_causes(state, pods, claims, pod_cause(state, options));
+  const size_t causes = answer.tables.front().rows.size();
+  if (causes == 0) return answer;
+  std::string text =
+      (pods.empty() ? "" : counted(pods.size(), "pod")) + (pods.empty() || claims.empty() ? "" : " and ") +
+      (claims.empty() ? "" : counted(claims.size(), "claim") + (pods.empty() ? "" : " of no pod")) +
+      (pods.size() + claims.size() == 1 ? " waits" : " wait") + " for devices, for " + counted(causes, "cause") + ".";
+  answer.say(
+      {"Waiting", std::move(text), {}, "", {{"pods", pods.size()}, {"claims", claims.size()}, {"causes", causes}}});
+  return answer;
 }
 
 }  // namespace dra::inspect

@@ -21,8 +21,8 @@ constexpr size_t kNamed = 3;  // of a row, but for -o wide
 // Statements that say how things are, not why it waits.
 bool says_why(const Statement& statement) {
   static const std::set<std::string, std::less<>> kState{
-      "PodWaits",    "ClaimPending",      "NoPodUsesIt",   "GroupMember",  "ExtendedResource", "Fits", "DoesNotFit",
-      "WaitsAtGate", "WaitsForScheduler", "ManagerServes", "ConditionSays"};
+      "PodWaits",   "ClaimPending", "NoPodUsesIt",       "GroupMember",   "ExtendedResource", "Fits",
+      "DoesNotFit", "WaitsAtGate",  "WaitsForScheduler", "ManagerServes", "ConditionSays"};
   return !kState.contains(statement.code);
 }
 
@@ -52,6 +52,7 @@ FoundCause found_in(const Answer& answer) {
   const Statement& cause = why != end ? *why : shown;
   found.code = cause.code;
   found.why = shown.message;
+  if (found.why.starts_with("Does not fit: ")) found.why.erase(0, std::string_view("Does not fit: ").size());
   for (const auto& [key, names] : cause.names)
     if (key == "classes" || key == "groups") found.subject += join(names, ",");
   if (cause.code.starts_with("Node") || found.code == "Refused" || found.code == "WaitsAtGate")
@@ -82,9 +83,7 @@ class Causes {
   void add(const api::Pod& pod) {
     const std::string shape = template_of(state_, pod);
     const auto known = shape.empty() ? known_.end() : known_.find(shape);
-    FoundCause found = known != known_.end() ? known->second
-                       : may_ask()           ? found_in(ask_.pod(pod))
-                                             : not_looked_at();
+    FoundCause found = known != known_.end() ? known->second : may_ask() ? found_in(ask_.pod(pod)) : not_looked_at();
     if (!shape.empty()) known_.emplace(shape, found);
     CauseRow& row = row_of(std::move(found), pod.metadata.creation_timestamp);
     row.pods.push_back(pod.metadata.key());
@@ -106,8 +105,9 @@ class Causes {
  private:
   bool may_ask() { return asked_++ < kMostAskedAbout; }
   static FoundCause not_looked_at() {
-    return {"NotLookedAt", "not looked at: more than " + std::to_string(kMostAskedAbout) + " wait; choose with -n or -l",
-            "", Status::kUnknown};
+    return {"NotLookedAt",
+            "not looked at: more than " + std::to_string(kMostAskedAbout) + " wait; choose with -n or -l", "",
+            Status::kUnknown};
   }
   CauseRow& row_of(FoundCause found, const std::string& created) {
     const std::string key = found.code + "\n" + found.subject;
@@ -127,8 +127,7 @@ class Causes {
 
 std::string first_of(const std::vector<std::string>& names) {
   std::vector<std::string> shown(names.begin(), names.begin() + static_cast<long>(std::min(names.size(), kNamed)));
-  return join(shown, ", ") +
-         (names.size() > kNamed ? " and " + std::to_string(names.size() - kNamed) + " more" : "");
+  return join(shown, ", ") + (names.size() > kNamed ? " and " + std::to_string(names.size() - kNamed) + " more" : "");
 }
 
 Row row_for(const CauseRow& row, Timestamp now) {

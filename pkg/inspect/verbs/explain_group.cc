@@ -64,12 +64,19 @@ void add_found(JudgedPod& judged, const WaitingMembers& group, const GroupPlaced
   size_t fit = 0;
   for (const Placed& one : placed.members) fit += one.outcome == Outcome::kFeasible;
   judged.outcome = verdict::Answer::kFits;
-  say(judged, {"Fits", "Fits: " + counted(fit, "member") + " now, on " + nodes_text(placed) + ".", ref_of(asked), "",
+  say(judged, {"Fits",
+               "Fits: " + counted(fit, "member") + " now, on " + nodes_text(placed) + ".",
+               ref_of(asked),
+               "",
                {{"membersThatFit", fit}}});
   for (size_t i = 0; i < group.question.members.size(); ++i) {
     if (group.question.members[i].pod != &asked) continue;
     if (placed.members[i].outcome == Outcome::kFeasible) {
-      say(judged, {"WouldGoTo", "This pod would go to node " + placed.members[i].node + ".", ref_of(asked), "", {},
+      say(judged, {"WouldGoTo",
+                   "This pod would go to node " + placed.members[i].node + ".",
+                   ref_of(asked),
+                   "",
+                   {},
                    {{"nodes", {placed.members[i].node}}}});
     } else {
       judged.outcome = verdict::Answer::kDoesNotFit;
@@ -101,7 +108,10 @@ JudgedPod judge_group(State& state, const reconcile::View& view, const protocol:
   std::string head = "It is a member of " + member.group.shown() + ": " + counted(group.question.min_count, "pod") +
                      " must be placed together";
   if (!member.topology.required.empty()) head += ", in one " + member.topology.required;
-  say(judged, {"GroupMember", head + ".", ref_of(asked), "",
+  say(judged, {"GroupMember",
+               head + ".",
+               ref_of(asked),
+               "",
                {{"members", group.waiting}, {"ready", ready}, {"mustFitTogether", group.question.min_count}},
                {{"groups", {member.group.shown()}}}});
   if (ready < group.question.min_count) {
@@ -116,8 +126,8 @@ JudgedPod judge_group(State& state, const reconcile::View& view, const protocol:
   }
   const auto placed = place_group(state, group.question);
   if (!placed || placed->outcome == Outcome::kError) {
-    say(judged, {"DoesNotFit", "Does not fit: " + (placed ? placed->why : placed.error().message()) + ".",
-                 ref_of(asked)});
+    say(judged,
+        {"DoesNotFit", "Does not fit: " + (placed ? placed->why : placed.error().message()) + ".", ref_of(asked)});
     return judged;
   }
   if (placed->outcome == Outcome::kFeasible) {

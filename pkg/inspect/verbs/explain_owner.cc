@@ -46,7 +46,8 @@ std::string owner_of_owner(const api::OwnerReference& owner, std::string_view ki
   // A ReplicaSet's name is the Deployment's and a hash; a Job's is the CronJob's and a number.
   if ((kind == "deployment" || kind == "rollout") && owner.kind == "ReplicaSet") return owner.name.substr(0, dash);
   const std::string tail = owner.name.substr(dash + 1);
-  const bool number = !tail.empty() && std::all_of(tail.begin(), tail.end(), [](char c) { return c >= '0' && c <= '9'; });
+  const bool number =
+      !tail.empty() && std::all_of(tail.begin(), tail.end(), [](char c) { return c >= '0' && c <= '9'; });
   return kind == "cronjob" && owner.kind == "Job" && number ? owner.name.substr(0, dash) : "";
 }
 
@@ -119,9 +120,9 @@ Error why_no_owner(const Objects& objects, const std::string& ns, const std::str
   }
   if (!is_known && !objects.hides("pods")) {
     const std::string near = nearest(kind, kinds);
-    return {Code::kInvalidArgument,
-            "kind " + quote(kind) + (near.empty() ? " owns no pod here; use one of " + join(kinds, ", ")
-                                                  : " cannot be explained; did you mean " + quote(near) + "?")};
+    return {Code::kInvalidArgument, "kind " + quote(kind) +
+                                        (near.empty() ? " owns no pod here; use one of " + join(kinds, ", ")
+                                                      : " cannot be explained; did you mean " + quote(near) + "?")};
   }
   for (const std::string& owner : owners_in(objects, ns, false))
     if (is_kind(owner.substr(0, owner.find('/')), kind)) names.push_back(owner.substr(owner.find('/') + 1));

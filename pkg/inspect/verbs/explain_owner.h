@@ -1,8 +1,8 @@
 // Owners of pods, as users name them: "deploy/web", "sts/db", "jobset/train", "rayclusters.ray.io/a". Pure.
 //
-// Owners are not read. A pod names its owners itself (metadata.ownerReferences), so any kind works. Where the owner made
-// another object that made the pod, its name follows from that one's (a Deployment, a CronJob), or a label of the pod
-// has it (a JobSet, a LeaderWorkerSet).
+// Owners are not read. A pod names its owners itself (metadata.ownerReferences), so any kind works. Where the owner
+// made another object that made the pod, its name follows from that one's (a Deployment, a CronJob), or a label of the
+// pod has it (a JobSet, a LeaderWorkerSet).
 #pragma once
 
 #include <string>
@@ -13,8 +13,8 @@
 
 namespace dra::inspect {
 
-// The kind in lower case: "deploy", "Deployments", "deployments.apps" -> "deployment". Short names are kubectl's. A kind
-// that is not known here stays, in lower case and without its API group.
+// The kind in lower case: "deploy", "Deployments", "deployments.apps" -> "deployment". Short names are kubectl's. A
+// kind that is not known here stays, in lower case and without its API group.
 std::string owner_kind(std::string_view word);
 
 // Whether the word is a kind: one known here, or one that owns a pod.

@@ -140,7 +140,11 @@ void say_manager(Answer& answer, const Objects& objects, const api::Pod& pod) {
       if (objects.managers.why_hidden.empty()) return;  // an old snapshot: nothing to say
       answer.say({"ManagerNotVisible",
                   "Whether a dra-controller-manager serves it is not visible: " + objects.managers.why_hidden + ".",
-                  {}, "", {}, {}, {{"ToDo", sight.to_do}}});
+                  {},
+                  "",
+                  {},
+                  {},
+                  {{"ToDo", sight.to_do}}});
       if (answer.status == Status::kYes) answer.status = Status::kUnknown;
       return;
     case ManagerHealth::kServes:

@@ -74,8 +74,9 @@ Answer top_classes(State& state) {
   }
   const bool hidden = state.objects.hides("deviceclasses");
   if (table.rows.empty())
-    answer.lines.push_back(hidden ? "device classes are not visible: you may not list deviceclasses"
-                                  : "there are no device classes");
+    answer.say(
+        hidden ? "NotVisible" : "NoClasses",
+        hidden ? "device classes are not visible: you may not list deviceclasses" : "there are no device classes");
   answer.tables.push_back(std::move(table));
   if (hidden || devices_are_uncertain(state.objects)) answer.status = Status::kUnknown;
   note_hidden(answer, state.objects);
@@ -118,7 +119,7 @@ Answer top_claims(const State& state, const Scope& scope) {
           some_or_dash(node_of(*claim)), some_or_dash(join(consumers_of(state.objects, *claim), ",")),
           age_text(claim->metadata.creation_timestamp, state.objects.taken), join(devices, " ")}});
   }
-  if (table.rows.empty()) answer.lines.push_back("there are no claims here");
+  if (table.rows.empty()) answer.say("NoClaims", "there are no claims here");
   answer.tables.push_back(std::move(table));
   note_hidden(answer, state.objects);
   return answer;
@@ -155,7 +156,7 @@ Answer top_namespaces(const State& state, const Scope& scope) {
     }
     table.rows.push_back({"namespace/" + name, {name, sum.claims, sum.allocated, sum.devices, sum.waiting}});
   }
-  if (table.rows.empty()) answer.lines.push_back("there are no claims, and no pods that wait for any");
+  if (table.rows.empty()) answer.say("NoClaims", "there are no claims, and no pods that wait for any");
   answer.tables.push_back(std::move(table));
   note_hidden(answer, state.objects);
   return answer;

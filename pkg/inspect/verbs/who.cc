@@ -215,10 +215,10 @@ Result<Answer> who_is_on(State& state, const std::string& node, const std::strin
   }
   const bool unseen = state.objects.hides("resourceslices");
   if (table.rows.empty())
-    answer.say({unseen ? "NotVisible" : "NoDevices",
-                unseen ? "devices are not visible: you may not list resourceslices"
-                       : "no device can be used on node " + node,
-                {"Node", "", node}});
+    answer.say(
+        {unseen ? "NotVisible" : "NoDevices",
+         unseen ? "devices are not visible: you may not list resourceslices" : "no device can be used on node " + node,
+         {"Node", "", node}});
   if (unseen || state.objects.hides("resourceclaims")) answer.status = Status::kUnknown;
   answer.tables.push_back(std::move(table));
   return answer;
@@ -232,14 +232,14 @@ void list_claim(Table& table, State& state, const api::ResourceClaim& claim) {
     const auto info = state.inventory.device_on({result.driver, result.pool, result.device}, node);
     const std::string& since = claim.status.allocation->allocation_timestamp;
     Cell held = !info && state.objects.hides("resourceslices") ? Cell("(not visible)")
-                : !info                                         ? Cell("not published", Tone::kBad)
-                : info->allow_multiple_allocations              ? Cell("shared")
-                                                                : Cell("held");
-    table.rows.push_back({"device/" + (node.empty() ? result.pool : node) + "/" + result.device,
-                          {result.device, std::move(held), claim.metadata.key(),
-                           Cell::list(consumers_of(state.objects, claim)),
-                           age_text(since.empty() ? claim.metadata.creation_timestamp : since, state.objects.taken),
-                           result.driver, result.pool, result.share_id.value_or("-"), node.empty() ? "-" : node}});
+                : !info                                        ? Cell("not published", Tone::kBad)
+                : info->allow_multiple_allocations             ? Cell("shared")
+                                                               : Cell("held");
+    table.rows.push_back(
+        {"device/" + (node.empty() ? result.pool : node) + "/" + result.device,
+         {result.device, std::move(held), claim.metadata.key(), Cell::list(consumers_of(state.objects, claim)),
+          age_text(since.empty() ? claim.metadata.creation_timestamp : since, state.objects.taken), result.driver,
+          result.pool, result.share_id.value_or("-"), node.empty() ? "-" : node}});
   }
 }
 
@@ -256,12 +256,12 @@ Result<Answer> what_has(State& state, const std::string& kind, const std::string
   } else if (kind == "pod") {
     const auto pod = state.objects.pods.find(ns + "/" + name);
     if (pod == state.objects.pods.end())
-      return fail(not_known(state.objects, "pods", ns, "pod " + quote(name),
-                            did_you_mean_in(ns, name, state.objects.pods)));
+      return fail(
+          not_known(state.objects, "pods", ns, "pod " + quote(name), did_you_mean_in(ns, name, state.objects.pods)));
     pods.push_back(pod->second.get());
   } else {
-    pods = kind == "podgroup" ? pods_of_pod_group(state.objects, ns, name)
-                              : pods_of_owner(state.objects, ns, kind, name);
+    pods =
+        kind == "podgroup" ? pods_of_pod_group(state.objects, ns, name) : pods_of_owner(state.objects, ns, kind, name);
     if (pods.empty()) return fail(why_no_owner(state.objects, ns, kind, name));
   }
   std::set<std::string> listed;
@@ -294,8 +294,8 @@ Result<Answer> who(State& state, const std::string& target, const WhoOptions& op
   const std::string rest = slash == std::string::npos ? "" : target.substr(slash + 1);
   // A node may be called "pod".
   const bool is_node = rest.empty() || state.objects.nodes.contains(first) || !names_a_kind(state.objects, first);
-  auto answer = is_node ? who_is_on(state, first, rest, options.fold)
-                        : what_has(state, owner_kind(first), rest, options.ns);
+  auto answer =
+      is_node ? who_is_on(state, first, rest, options.fold) : what_has(state, owner_kind(first), rest, options.ns);
   if (!answer) return answer;
   for (std::string& note : hidden_notes(state.objects)) answer->notes.push_back(std::move(note));
   return answer;
