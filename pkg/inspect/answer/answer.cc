@@ -15,7 +15,7 @@ using OrderedJson = nlohmann::ordered_json;
 
 OrderedJson json_of_cell(const Cell& cell) {
   if (cell.is_list) return cell.items;
-  if (cell.text == "-" && cell.tone == Tone::kDim) return "";  // users see nothing there
+  if (cell.text == "-") return "";  // users see nothing there
   if (cell.is_number) return OrderedJson::parse(cell.text, nullptr, false);
   return cell.text;
 }
@@ -52,6 +52,7 @@ OrderedJson json_of(const Answer& answer) {
   }
   if (!answer.after.empty()) document["details"] = answer.after;
   if (!answer.notes.empty()) document["notes"] = answer.notes;
+  if (!answer.document.empty()) document["document"] = answer.document;
   return document;
 }
 
