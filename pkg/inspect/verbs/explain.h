@@ -29,8 +29,6 @@ Answer explain_waiting(State& state, const WaitingScope& scope, const ExplainOpt
 // About one pod, and about one claim.
 Answer explain_pod(State& state, const api::Pod& pod, const ExplainOptions& options);
 Answer explain_claim(State& state, const Claim& claim, const ExplainOptions& options);
-// The table of the devices of all these pods.
-Table devices_of(const State& state, const std::vector<const api::Pod*>& pods);
 
 // The name of a claim's allocator for users: "dra-controller-manager", "kube-scheduler", "unknown".
 std::string decided_by(const api::ResourceClaim& claim);

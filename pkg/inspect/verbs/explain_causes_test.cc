@@ -112,7 +112,7 @@ TEST(ExplainAll, AgreesWithTheAnswerAboutEachPod) {
       for (const std::string& key : pods) {
         const Answer alone = explain_pod(state, *world.objects.pods.at(key), {.ns = "ml", .width = 0});
         EXPECT_TRUE(std::any_of(alone.statements.begin(), alone.statements.end(),
-                                [&](const Statement& one) { return one.code == code; }))
+                                [&wanted = code](const Statement& one) { return one.code == wanted; }))
             << key << " is under " << code << ":\n"
             << render(alone, {});
       }

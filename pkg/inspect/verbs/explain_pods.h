@@ -16,4 +16,7 @@ AskCause pod_cause(State& state, const ExplainOptions& options);
 Answer explain_pods(State& state, const std::string& owner, const std::vector<const api::Pod*>& pods,
                     const ExplainOptions& options);
 
+// explain's table, of the devices of all these pods. In explain.cc.
+Table devices_of(const State& state, const std::vector<const api::Pod*>& pods);
+
 }  // namespace dra::inspect
