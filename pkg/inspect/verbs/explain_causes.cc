@@ -179,8 +179,12 @@ std::vector<Claim> waiting_claims(const Objects& objects, const WaitingScope& sc
     if (!pod->done())
       for (const std::string& claim : protocol::claim_keys_of(*pod)) of_pods.insert(claim);
   std::vector<Claim> claims;
+  const auto made_for_a_pod = [](const api::ResourceClaim& claim) {
+    const api::OwnerReference* owner = claim.metadata.controller();
+    return owner != nullptr && owner->kind == "Pod";
+  };
   for (const auto& [key, claim] : objects.claims)
-    if (!claim->status.allocation && !claim->metadata.deleting() && !of_pods.contains(key) &&
+    if (!made_for_a_pod(*claim) && !claim->status.allocation && !claim->metadata.deleting() && !of_pods.contains(key) &&
         in_scope(scope, claim->metadata))
       claims.push_back(claim);
   std::stable_sort(claims.begin(), claims.end(), [](const Claim& a, const Claim& b) {

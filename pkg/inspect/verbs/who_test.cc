@@ -18,9 +18,9 @@ std::string shown(const Objects& objects, const std::string& target, const WhoOp
 TEST(Who, TellsTheDevicesOfAPodAClaimAndAnOwner) {
   const TwoNodes world;
   const std::string two =
-      "DEVICE   STATE   CLAIM      PODS   SINCE       NODE\n"
-      "gpu-0    held    ml/run-g   run    <unknown>   a\n"
-      "gpu-1    held    ml/run-g   run    <unknown>   a\n";
+      "DEVICE   STATE   CLAIM      PODS   SINCE   NODE\n"
+      "gpu-0    held    ml/run-g   run    60m     a\n"
+      "gpu-1    held    ml/run-g   run    60m     a\n";
   for (const char* target : {"pod/run", "po/run", "claim/run-g", "resourceclaims/run-g", "rs/set-1", "deploy/set"})
     EXPECT_EQ(shown(world.objects, target), two) << target;
 }
@@ -37,7 +37,7 @@ TEST(Who, SaysThatAWaitingPodHoldsNothing) {
 
 TEST(Who, ErrorsAreAboutTheObjectNotAboutANodeOfItsKind) {
   const TwoNodes world;
-  EXPECT_EQ(shown(world.objects, "pod/rnu"), "pod \"rnu\" is not known in namespace ml; did you mean \"run\"?");
+  EXPECT_EQ(shown(world.objects, "pod/runn"), "pod \"runn\" is not known in namespace ml; did you mean \"run\"?");
   EXPECT_EQ(shown(world.objects, "claim/x"), "claim \"x\" is not known in namespace ml");
   EXPECT_EQ(shown(world.objects, "nod/x"), "node \"nod\" is not known");
 }
@@ -91,9 +91,9 @@ TEST(Who, CardsThatAreWholeAreOneRow) {
   EXPECT_EQ(shown(world.objects, "a"),
             "DEVICE              STATE   CLAIM          PODS      SINCE\n"
             "c0 (2 partitions)   free    -              -         -\n"
-            "c1 (2 partitions)   held    ml/on-c1-g     on-c1     <unknown>\n"
+            "c1 (2 partitions)   held    ml/on-c1-g     on-c1     60m\n"
             "c2                  cut     -              -         -\n"
-            "  c2-l              held    ml/on-c2-l-g   on-c2-l   <unknown>\n"
+            "  c2-l              held    ml/on-c2-l-g   on-c2-l   60m\n"
             "  c2-r              free    -              -         -\n");
   State state(world.objects, {});
   EXPECT_EQ(who(state, "a", {"ml", false})->tables.at(0).rows.size(), 9u) << "programs get all of them";
