@@ -36,9 +36,9 @@ Result<client::ServerConfig> server_config(const CommonFlags& common, const clie
   if (has_file) environment.erase("KUBERNETES_SERVICE_HOST");
   auto config = client::load_config({.kubeconfig = common.kubeconfig,
                                      .context = common.context,
+                                     .master = common.server,
                                      .cluster = common.cluster,
-                                     .user = common.user,
-                                     .master = common.server},
+                                     .user = common.user},
                                     environment, context);
   if (!config) return config;
   if (!common.token.empty()) config->credentials = client::fixed_credentials({"Bearer " + common.token, "", ""});
@@ -197,7 +197,8 @@ std::optional<int> parse_call(const Verb& verb, const std::vector<std::string>& 
   CLI::App app(verb.summary + "\n\nExamples:\n" + verb.examples, "kubectl dra " + verb.name);
   app.formatter(std::make_shared<HelpFormatter>(verb.usage));
   if (verb.needs_cluster) add_common(app, call.common);
-  app.add_option("-o,--output", call.common.output, "one of table, wide, json, yaml, name");
+  // The last one counts, as for kubectl.
+  app.add_option("-o,--output", call.common.output, "one of table, wide, json, yaml, name")->take_last();
   app.add_option("--sort-by", call.common.sort_by, "a column of the table, by its head or its key in JSON");
   app.add_flag("--no-headers", call.common.no_headers, "tables without their first line");
   for (const Flag& flag : verb.flags) {
