@@ -54,7 +54,8 @@ def run(command, folder):
     environment.pop("COLUMNS", None)  # nothing is wrapped in a pipe
     answer = subprocess.run(["sh", "-c", command], cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=60)
     lines = answer.stdout.rstrip("\n").split("\n") if answer.stdout.strip() else []
-    lines = [part for line in lines for part in on_the_page(line)]
+    if " -o " not in command:
+        lines = [part for line in lines for part in on_the_page(line)]
     return lines + ([f"(exit status {answer.returncode})"] if answer.returncode else [])
 
 
