@@ -372,16 +372,6 @@ Result<ServerConfig> load_chosen_file(const std::string& path, const ConfigFlags
 
 }  // namespace
 
-Result<ServerConfig> load_kubeconfigs(const std::vector<std::string>& paths, const std::string& context_name,
-                                      const ConfigContext& context) {
-  return load_chosen(paths, {.context = context_name}, context);
-}
-
-Result<ServerConfig> load_kubeconfig(const std::string& path, const std::string& context_name,
-                                     const ConfigContext& context) {
-  return load_chosen_file(path, {.context = context_name}, context);
-}
-
 Result<ServerConfig> in_cluster_config(const std::map<std::string, std::string>& environment,
                                        const ConfigContext& context) {
   const std::string mount = "/var/run/secrets/kubernetes.io/serviceaccount/";

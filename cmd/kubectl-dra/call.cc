@@ -134,12 +134,12 @@ Result<inspect::Objects> read_cluster(CommonFlags& common, inspect::ServerOption
   AsioReactor reactor(clock);
   auto config = server_config(common, {&reactor, nullptr});
   if (!config) return fail(Error(Code::kUnavailable, config.error().message()));
-  if (common.ns.empty()) common.ns = config->default_namespace;
+  common.context_ns = config->default_namespace;
   client::CurlOptions curl;
   curl.user_agent = "kubectl-dra";
   client::CurlTransport transport(reactor, *config, curl);
   options.server = config->server;
-  options.ns = common.ns;
+  options.ns = common.ns.empty() ? common.context_ns : common.ns;
   options.manager_ns = common.manager_ns;
   options.feature_gates = common.asks_feature_gates;
   const auto limit = timeout_of(common.request_timeout, options.time_limit);
@@ -301,7 +301,8 @@ Result<std::string> Call::request(const Ask& ask) {
 }
 
 std::string Call::ns() const {
-  return common.ns.empty() ? "default" : common.ns;
+  if (!common.ns.empty()) return common.ns;
+  return common.context_ns.empty() ? "default" : common.context_ns;
 }
 
 Result<inspect::StateOptions> Call::state_options() const {

@@ -22,7 +22,9 @@ struct CommonFlags {
   bool asks_feature_gates = false;  // the verb needs the server's feature gates
   bool without_devices = false;     // the verb has an answer even if resource.k8s.io is not served
   std::string kubeconfig, context, cluster, user, token, server, request_timeout;
-  std::string ns, manager_ns, selector, output, sort_by, from;
+  std::string ns;          // of -n
+  std::string context_ns;  // of the kubeconfig, once the cluster is read
+  std::string manager_ns, selector, output, sort_by, from;
   std::string feature_gates, kubernetes_version, ignored_fields, ignore_taints, strategy, topology_levels;
   bool all_namespaces = false, watch = false, no_headers = false, times = false, insecure = false;
 };

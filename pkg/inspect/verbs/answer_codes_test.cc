@@ -1,4 +1,4 @@
-// docs/answers.schema.json lists every code that pkg/verdict and broken links can give. Runs in the root of the sources.
+// docs/answers.schema.json lists every code of pkg/verdict and of broken links. Runs in the root of the sources.
 #include <gtest/gtest.h>
 
 #include <algorithm>
