@@ -428,7 +428,9 @@ Result<Answer> explain(State& state, const std::string& target, const ExplainOpt
 Answer explain_waiting(State& state, const WaitingScope& scope, const ExplainOptions& options) {
   const auto pods = waiting_pods(state, scope);
   const auto claims = waiting_claims(state.objects, scope);
-  Answer answer = explain_causes(state, pods, claims, pod_cause(state, options));
+  const std::string where = (scope.ns.empty() ? "" : " in namespace " + scope.ns) +
+                            (scope.labels.match_expressions.empty() ? "" : " with these labels");
+  Answer answer = explain_causes(state, pods, claims, pod_cause(state, options), where);
   const size_t causes = answer.tables.front().rows.size();
   if (causes == 0) return answer;
   std::string text =

@@ -194,7 +194,7 @@ std::vector<Claim> waiting_claims(const Objects& objects, const WaitingScope& sc
 }
 
 Answer explain_causes(const State& state, const std::vector<const api::Pod*>& pods, const std::vector<Claim>& claims,
-                      const AskCause& ask) {
+                      const AskCause& ask, const std::string& nothing) {
   Causes causes(state, ask);
   for (const api::Pod* pod : pods) causes.add(*pod);
   for (const Claim& claim : claims) causes.add(claim);
@@ -217,7 +217,7 @@ Answer explain_causes(const State& state, const std::vector<const api::Pod*>& po
   if (table.rows.empty()) {
     const bool unseen = state.objects.hides("pods") || state.objects.hides("resourceclaims");
     answer.say(unseen ? "NotVisible" : "NothingWaits",
-               unseen ? "Nothing that is visible waits for devices." : "Nothing waits for devices.");
+               std::string(unseen ? "Nothing that is visible" : "Nothing") + nothing + " waits for devices.");
     if (unseen) answer.status = Status::kUnknown;
   }
   answer.tables.push_back(std::move(table));

@@ -34,7 +34,8 @@ struct AskCause {
 inline constexpr size_t kMostAskedAbout = 500;
 
 // Table "causes", most pods first. The status is the worst of the answers, kYes if nothing waits.
+// `nothing`: where, if nothing waits: " in namespace ml".
 Answer explain_causes(const State& state, const std::vector<const api::Pod*>& pods, const std::vector<Claim>& claims,
-                      const AskCause& ask);
+                      const AskCause& ask, const std::string& nothing = "");
 
 }  // namespace dra::inspect

@@ -56,6 +56,17 @@ TEST(ExplainAll, IsDoneWhereNothingWaits) {
   EXPECT_EQ(answer.statements.at(0).code, "NothingWaits");
 }
 
+TEST(ExplainAll, SaysWhereNothingWaits) {
+  TwoNodes world;
+  world.add_pod("w1", "", {});
+  EXPECT_EQ(all_that_waits(world, {"web", *parse_label_selector("app=x")}).lines,
+            std::vector<std::string>{"Nothing in namespace web with these labels waits for devices."});
+  for (const char* wrong : {"a in b", "a in (b", "(((", "a b", "=x", "!"})
+    EXPECT_FALSE(parse_label_selector(wrong)) << wrong;
+  for (const char* right : {"a", "!a", "a=b", "a==b", "x.io/a!=b", "a in (b,c)", "a notin (b)", "a="})
+    EXPECT_TRUE(parse_label_selector(right)) << right;
+}
+
 TEST(ExplainAll, TakesANamespaceAndLabels) {
   TwoNodes world;
   world.add_pod("w1", "", {});

@@ -271,6 +271,11 @@ Result<Answer> what_has(State& state, const std::string& kind, const std::string
     hidden += chain.hidden;
     for (const Claim& claim : chain.claims)
       if (listed.insert(claim->metadata.key()).second) claims.push_back(claim);
+    if (!pod->extended_resource_claim_status) continue;
+    // The claim for its extended resources, which its spec does not name.
+    const std::string key = pod->metadata.ns + "/" + pod->extended_resource_claim_status->resource_claim_name;
+    const auto extended = state.objects.claims.find(key);
+    if (extended != state.objects.claims.end() && listed.insert(key).second) claims.push_back(extended->second);
   }
   Answer answer{"DRAWho"};
   Table table = who_table(false);

@@ -25,6 +25,15 @@ TEST(Who, TellsTheDevicesOfAPodAClaimAndAnOwner) {
     EXPECT_EQ(shown(world.objects, target), two) << target;
 }
 
+TEST(Who, TellsTheDevicesThatAnExtendedResourceGot) {
+  TwoNodes world;
+  auto& pod = const_cast<api::Pod&>(*world.objects.pods.at("ml/run"));
+  pod.resource_claims.clear();
+  pod.extended_resource_claim_status.emplace().resource_claim_name = "run-g";
+  EXPECT_NE(shown(world.objects, "pod/run").find("gpu-1    held    ml/run-g   run"), std::string::npos)
+      << shown(world.objects, "pod/run");
+}
+
 TEST(Who, SaysThatAWaitingPodHoldsNothing) {
   TwoNodes world;
   world.add_pod("waits", "", {});
