@@ -36,9 +36,12 @@ void expect_complete(const Verdict& verdict) {
         devices += cause.devices;
     EXPECT_EQ(devices + request.not_selected, request.examined) << "each device is in one cause";
   }
-  if (verdict.main == Verdict::Main::kNodes) EXPECT_TRUE(causes.front().code.starts_with("Node")) << causes[0].code;
-  if (verdict.main == Verdict::Main::kDevices && !verdict.requests.empty() && verdict.nodes > 0)
+  if (verdict.main == Verdict::Main::kNodes) {
+    EXPECT_TRUE(causes.front().code.starts_with("Node")) << causes[0].code;
+  }
+  if (verdict.main == Verdict::Main::kDevices && !verdict.requests.empty() && verdict.nodes > 0) {
     EXPECT_EQ(causes.front().request, verdict.requests[verdict.main_request].request) << causes[0].code;
+  }
 }
 
 TEST(Causes, CountEveryNodeAndDeviceOnceForEachSeededCause) {
