@@ -31,7 +31,7 @@ struct AskCause {
 
 // At most so many pods and claims are asked about; the others are counted under "NotLookedAt". Pods that one owner made
 // from one template, with claims that ask for the same, count as one.
-inline constexpr size_t kMostAskedAbout = 500;
+inline constexpr size_t kMostAskedAbout = 200;
 
 // Table "causes", most pods first. The status is the worst of the answers, kYes if nothing waits.
 // `nothing`: where, if nothing waits: " in namespace ml".
