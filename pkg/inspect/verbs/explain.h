@@ -19,7 +19,7 @@ struct ExplainOptions {
 };
 
 // `target`: "pod/X", "claim/X", "podgroup/X", or "KIND/X" for whatever owns pods, by its kind, plural or short name
-// (explain_owner.h); "X" is a pod. Errors: the object is unknown (similar names are suggested), or the kind is.
+// (pod_owners.h); "X" is a pod. Errors: the object is unknown (similar names are suggested), or the kind is.
 Result<Answer> explain(State& state, const std::string& target, const ExplainOptions& options);
 
 // All pods and claims of the scope that wait, a row a cause. kNo if one of them does not fit or is broken, kUnknown if

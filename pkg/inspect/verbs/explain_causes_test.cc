@@ -9,7 +9,7 @@
 #include "pkg/base/strings.h"
 #include "pkg/inspect/source/label_filter.h"
 #include "pkg/inspect/verbs/explain.h"
-#include "pkg/inspect/verbs/explain_owner.h"
+#include "pkg/inspect/verbs/pod_owners.h"
 #include "pkg/inspect/verbs/two_nodes_fixture.h"
 
 namespace dra::inspect::explain_causes_test {
@@ -188,7 +188,7 @@ Objects owned(const std::vector<OwnedPod>& pods) {
   return objects;
 }
 
-TEST(ExplainOwner, EveryKindAndItsShortNamesFindTheirPods) {
+TEST(PodOwners, EveryKindAndItsShortNamesFindTheirPods) {
   const Objects objects = owned({{"d", "ReplicaSet", "web-7c9", {}},
                                  {"s", "StatefulSet", "db", {}},
                                  {"ds", "DaemonSet", "agent", {}},
@@ -230,7 +230,7 @@ TEST(ExplainOwner, EveryKindAndItsShortNamesFindTheirPods) {
   EXPECT_TRUE(pods_of_owner(objects, "web", "deployment", "web").empty()) << "of this namespace alone";
 }
 
-TEST(ExplainOwner, ErrorsNameOwnersThatHavePods) {
+TEST(PodOwners, ErrorsNameOwnersThatHavePods) {
   const Objects objects = owned({{"a", "RayCluster", "ray-one", {}}, {"b", "ReplicaSet", "web-7c9", {}}});
   EXPECT_EQ(why_no_owner(objects, "ml", "raycluster", "ray-on").message(),
             "a pod of raycluster \"ray-on\" is not known in namespace ml; did you mean \"ray-one\"?");
@@ -246,7 +246,7 @@ std::string explained(const TwoNodes& world, const std::string& target) {
   return answer ? render(*answer, {}) : answer.error().message();
 }
 
-TEST(ExplainOwner, SaysWhichOfSeveralPodsItIsAbout) {
+TEST(PodOwners, SaysWhichOfSeveralPodsItIsAbout) {
   TwoNodes world;
   world.add_pod("run2", "b", {"gpu-0", "gpu-1"});
   const std::string text = explained(world, "deploy/set");
@@ -256,7 +256,7 @@ TEST(ExplainOwner, SaysWhichOfSeveralPodsItIsAbout) {
   for (const char* pod : {"run-g", "run2-g"}) EXPECT_NE(text.find(pod), std::string::npos) << text;
 }
 
-TEST(ExplainOwner, SeveralCausesAreATable) {
+TEST(PodOwners, SeveralCausesAreATable) {
   TwoNodes world;
   world.add_pod("on-b", "b", {"gpu-0", "gpu-1"});
   world.add_pod("w1", "", {});

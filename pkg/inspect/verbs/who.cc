@@ -10,7 +10,7 @@
 #include "pkg/inspect/state/unseen.h"
 #include "pkg/inspect/verbs/chain.h"
 #include "pkg/inspect/verbs/explain_group.h"
-#include "pkg/inspect/verbs/explain_owner.h"
+#include "pkg/inspect/verbs/pod_owners.h"
 #include "pkg/inspect/verbs/top.h"
 #include "pkg/inventory/amount.h"
 

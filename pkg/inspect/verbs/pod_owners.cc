@@ -1,4 +1,4 @@
-#include "pkg/inspect/verbs/explain_owner.h"
+#include "pkg/inspect/verbs/pod_owners.h"
 
 #include <algorithm>
 #include <map>
