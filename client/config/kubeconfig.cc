@@ -91,20 +91,28 @@ class KubeconfigReader {
     return {};
   }
 
-  Result<ServerConfig> read(const std::string& wanted) {
+  // The context, cluster and user of `chosen`; its other members do not count here.
+  Result<ServerConfig> read(const ConfigFlags& chosen) {
     path_ = join(paths_, ":");
-    std::string name = wanted.empty() ? text_of(root_, "current-context") : wanted;
-    if (name.empty()) return wrong("no context is chosen: set current-context or pass --context");
-    auto entry = named("contexts", "context", name);
-    if (!entry) return fail(entry.error());
+    std::string name = chosen.context.empty() ? text_of(root_, "current-context") : chosen.context;
+    if (name.empty() && chosen.cluster.empty())
+      return wrong("no context is chosen: set current-context or pass --context");
+    static const json kNone = json::object();
+    const json* context = &kNone;  // a cluster can be chosen without one
+    if (!name.empty()) {
+      auto entry = named("contexts", "context", name);
+      if (!entry) return fail(entry.error());
+      context = *entry;
+    }
     ServerConfig config;
-    config.origin = "context " + quote(name) + " of " + path_;
-    if (std::string ns = text_of(**entry, "namespace"); !ns.empty()) config.default_namespace = ns;
-    std::string cluster = text_of(**entry, "cluster");
+    config.origin =
+        name.empty() ? "cluster " + quote(chosen.cluster) + " of " + path_ : "context " + quote(name) + " of " + path_;
+    if (std::string ns = text_of(*context, "namespace"); !ns.empty()) config.default_namespace = ns;
+    std::string cluster = chosen.cluster.empty() ? text_of(*context, "cluster") : chosen.cluster;
     if (cluster.empty()) return wrong("context " + quote(name) + " names no cluster");
     const std::string all = path_;
     if (auto done = read_cluster(cluster, config); !done) return fail(done.error());
-    std::string user = text_of(**entry, "user");
+    std::string user = chosen.user.empty() ? text_of(*context, "user") : chosen.user;
     if (user.empty()) return config;
     path_ = all;
     if (auto done = read_user(user, config); !done) return fail(done.error());
@@ -330,11 +338,13 @@ Result<ServerConfig> parse_kubeconfig(std::string_view text, const std::string& 
                                       const ConfigContext& context) {
   KubeconfigReader reader(context);
   if (auto added = reader.add(text, path); !added) return fail(added.error());
-  return reader.read(context_name);
+  return reader.read({.context = context_name});
 }
 
-Result<ServerConfig> load_kubeconfigs(const std::vector<std::string>& paths, const std::string& context_name,
-                                      const ConfigContext& context) {
+namespace {
+
+Result<ServerConfig> load_chosen(const std::vector<std::string>& paths, const ConfigFlags& chosen,
+                                 const ConfigContext& context) {
   const FileReader& files = context.files ? *context.files : real_files();
   KubeconfigReader reader(context);
   bool any = false;
@@ -345,17 +355,22 @@ Result<ServerConfig> load_kubeconfigs(const std::vector<std::string>& paths, con
     if (auto added = reader.add(*text, path); !added) return fail(added.error());
     any = true;
   }
-  if (any) return reader.read(context_name);
+  if (any) return reader.read(chosen);
   return fail(Code::kInvalidArgument, "kubeconfig: none of the files " + join(paths, ", ") + " exists");
 }
 
-Result<ServerConfig> load_kubeconfig(const std::string& path, const std::string& context_name,
-                                     const ConfigContext& context) {
+// One file, which must be there.
+Result<ServerConfig> load_chosen_file(const std::string& path, const ConfigFlags& chosen,
+                                      const ConfigContext& context) {
   const FileReader& files = context.files ? *context.files : real_files();
   auto text = files.read(path);
   if (!text) return fail(Code::kInvalidArgument, "kubeconfig: " + text.error().message());
-  return parse_kubeconfig(*text, path, context_name, context);
+  KubeconfigReader reader(context);
+  if (auto added = reader.add(*text, path); !added) return fail(added.error());
+  return reader.read(chosen);
 }
+
+}  // namespace
 
 Result<ServerConfig> in_cluster_config(const std::map<std::string, std::string>& environment,
                                        const ConfigContext& context) {
@@ -390,7 +405,8 @@ Result<ServerConfig> load_config(const ConfigFlags& flags, const std::map<std::s
                                  const ConfigContext& context) {
   std::string path = flags.kubeconfig;
   Result<ServerConfig> config = ServerConfig{};
-  if (path.empty() && !variable(environment, "KUBERNETES_SERVICE_HOST").empty() && flags.context.empty()) {
+  if (path.empty() && !variable(environment, "KUBERNETES_SERVICE_HOST").empty() && flags.context.empty() &&
+      flags.cluster.empty() && flags.user.empty()) {
     config = in_cluster_config(environment, context);
   } else {
     if (path.empty()) path = variable(environment, "KUBECONFIG");
@@ -406,9 +422,9 @@ Result<ServerConfig> load_config(const ConfigFlags& flags, const std::map<std::s
       std::vector<std::string> paths;
       for (const std::string& part : split(path, ':'))
         if (!part.empty() && std::find(paths.begin(), paths.end(), part) == paths.end()) paths.push_back(part);
-      config = load_kubeconfigs(paths, flags.context, context);
+      config = load_chosen(paths, flags, context);
     } else {
-      config = load_kubeconfig(path, flags.context, context);
+      config = load_chosen_file(path, flags, context);
     }
   }
   if (!config || flags.master.empty()) return config;

@@ -37,13 +37,6 @@ struct ConfigContext {
 // current-context. Errors name the wrong entry of the file and the remedy.
 Result<ServerConfig> parse_kubeconfig(std::string_view text, const std::string& path, const std::string& context_name,
                                       const ConfigContext& context);
-Result<ServerConfig> load_kubeconfig(const std::string& path, const std::string& context_name,
-                                     const ConfigContext& context);
-// Merges several files, as in $KUBECONFIG: for current-context and for each named entry the first file that has it
-// counts. Missing files are skipped unless all are missing. A relative path is relative to the file that contains
-// it.
-Result<ServerConfig> load_kubeconfigs(const std::vector<std::string>& paths, const std::string& context_name,
-                                      const ConfigContext& context);
 
 // The configuration of a pod: KUBERNETES_SERVICE_HOST and _PORT, and the mounted service account. `environment` is the
 // process's environment.
@@ -54,10 +47,13 @@ struct ConfigFlags {
   std::string kubeconfig;  // --kubeconfig
   std::string context;     // --context
   std::string master;      // --master: overrides the server's address
+  std::string cluster;     // --cluster: of the kubeconfig, instead of the context's
+  std::string user;        // --user: likewise
 };
 // How a program uses its flags: the named file; else in-cluster if the environment indicates a pod;
 // else $KUBECONFIG (files separated by colons); else ~/.kube/config; else --master alone,
-// anonymously.
+// anonymously. Several files are merged: for current-context and for each named entry the first file that has it
+// counts. Missing files are skipped unless all are missing. A relative path is relative to the file that contains it.
 Result<ServerConfig> load_config(const ConfigFlags& flags, const std::map<std::string, std::string>& environment,
                                  const ConfigContext& context);
 

@@ -65,6 +65,32 @@ TEST(Kubeconfig, ContextClusterAndToken) {
 }
 
 // They would be sent as credentials, and appear in every log line that names the server.
+TEST(Kubeconfig, AClusterAndAUserCanBeChosenInsteadOfTheContexts) {
+  Fixture f;
+  f.files.files["/k"] =
+      "current-context: c\ncontexts:\n- name: c\n  context: {cluster: k, user: u, namespace: team}\n"
+      "clusters:\n- name: k\n  cluster: {server: 'https://one'}\n- name: other\n  cluster: {server: 'https://two'}\n"
+      "users:\n- name: u\n  user: {token: a}\n- name: admin\n  user: {token: b}\n";
+  const auto load = [&](ConfigFlags flags) {
+    flags.kubeconfig = "/k";
+    return load_config(flags, {}, f.context);
+  };
+  const auto both = load({.cluster = "other", .user = "admin"});
+  ASSERT_TRUE(both.has_value()) << both.error().message();
+  EXPECT_EQ(both->server, "https://two");
+  EXPECT_EQ(f.credential(*both)->authorization, "Bearer b");
+  EXPECT_EQ(both->default_namespace, "team") << "the rest is the context's";
+  const auto user = load({.user = "admin"});
+  EXPECT_EQ(user->server, "https://one");
+  EXPECT_EQ(f.credential(*user)->authorization, "Bearer b");
+  const auto wrong = load({.cluster = "x"});
+  ASSERT_FALSE(wrong.has_value());
+  EXPECT_EQ(wrong.error().message(), "kubeconfig \"/k\": no cluster \"x\" in clusters; there are k, other");
+  // A cluster can be chosen where there is no context at all.
+  f.files.files["/k"] = "clusters:\n- name: k\n  cluster: {server: 'https://one'}\n";
+  EXPECT_EQ(load({.cluster = "k"})->server, "https://one");
+}
+
 TEST(Kubeconfig, UserAndPasswordInTheServersUrlAreNowhere) {
   Fixture f;
   for (const auto& [written, used] :

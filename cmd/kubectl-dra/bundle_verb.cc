@@ -174,7 +174,12 @@ Result<inspect::Answer> run_bundle(Call& call) {
   const std::vector<ArchivedFile> files = bundle.files();
   const std::string bytes = inspect::gzip(inspect::tar(files, objects.taken.seconds()));
   if (auto written = inspect::write_file(path, bytes); !written) return fail(written.error());
-  answer.lines.push_back("wrote " + path + ": " + inspect::counted(files.size(), "file"));
+  answer.say({"Wrote",
+              "wrote " + path + ": " + inspect::counted(files.size(), "file"),
+              {},
+              "",
+              {{"files", files.size()}},
+              {{"files", {path}}}});
   answer.after.push_back(
       "Read log.txt and events.txt in it before you send it: names that no object has any more are left out as far "
       "as they can be told from other words.");

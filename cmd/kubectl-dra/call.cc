@@ -26,6 +26,7 @@ namespace {
 
 constexpr Duration kPatience = std::chrono::seconds(60);  // for one request
 constexpr Duration kPatienceOfCompletion = std::chrono::seconds(3);
+constexpr size_t kUsualWidth = 80;                 // of help
 constexpr size_t kNarrowest = 20, kWidest = 1000;  // a page
 
 // As in kubectl: a kubeconfig takes precedence; a pod's service account is used only without one.
@@ -35,17 +36,68 @@ Result<client::ServerConfig> server_config(const CommonFlags& common, const clie
   const bool has_file = environment.contains("KUBECONFIG") ||
                         (home != environment.end() && ::access((home->second + "/.kube/config").c_str(), F_OK) == 0);
   if (has_file) environment.erase("KUBERNETES_SERVICE_HOST");
-  return client::load_config({common.kubeconfig, common.context, common.server}, environment, context);
+  auto config = client::load_config({.kubeconfig = common.kubeconfig,
+                                     .context = common.context,
+                                     .master = common.server,
+                                     .cluster = common.cluster,
+                                     .user = common.user},
+                                    environment, context);
+  if (!config) return config;
+  if (!common.token.empty()) config->credentials = client::fixed_credentials({"Bearer " + common.token, "", ""});
+  if (common.insecure) {
+    config->insecure = true;
+    config->certificate_authority.clear();
+  }
+  return config;
+}
+
+// As kubectl reads it: a number of seconds, or numbers with units; 0 is no limit.
+Result<Duration> timeout_of(const std::string& text, Duration otherwise) {
+  if (text.empty()) return otherwise;
+  Duration total{};
+  const char* at = text.data();
+  const char* const end = at + text.size();
+  bool plain = false;
+  while (at < end) {
+    uint32_t number = 0;
+    const auto [after, error] = std::from_chars(at, end, number);
+    const std::string_view unit(after, static_cast<size_t>(end - after));
+    if (error != std::errc() || number > 86'400 || plain) total = Duration::min();
+    if (total == Duration::min()) break;
+    const size_t letters = unit.starts_with("ms") ? 2 : unit.empty() ? 0 : 1;
+    plain = unit.empty();
+    if (plain || unit.front() == 's')
+      total += std::chrono::seconds(number);
+    else if (letters == 2)
+      total += std::chrono::milliseconds(number);
+    else if (unit.front() == 'm')
+      total += std::chrono::minutes(number);
+    else if (unit.front() == 'h')
+      total += std::chrono::hours(number);
+    else
+      total = Duration::min();
+    if (total == Duration::min()) break;
+    at = after + letters;
+  }
+  if (total == Duration::min())
+    return fail(Code::kInvalidArgument, "--request-timeout " + quote(text) +
+                                            " is not a time; write seconds, or 30s, 2m, 1h, or 0 for no limit");
+  return total == Duration{} ? Duration(std::chrono::hours(24)) : total;
 }
 
 void add_common(CLI::App& app, CommonFlags& common) {
   app.add_option("-n,--namespace", common.ns, "the namespace; without it that of the context");
   app.add_flag("-A,--all-namespaces", common.all_namespaces, "all namespaces");
   app.add_option("-l,--selector", common.selector,
-                 "labels of the nodes, claims or namespaces that top lists: a=b,c!=d");
+                 "labels of what top lists, or of the pods of explain without an object: a=b,c!=d");
   app.add_option("--from", common.from, "read this snapshot instead of a server");
   app.add_option("--kubeconfig", common.kubeconfig, "the kubeconfig file");
   app.add_option("--context", common.context, "the context in it");
+  app.add_option("--cluster", common.cluster, "the cluster in it, instead of the context's");
+  app.add_option("--user", common.user, "the user in it, instead of the context's");
+  app.add_option("--token", common.token, "a bearer token, instead of the user's credentials");
+  app.add_flag("--insecure-skip-tls-verify", common.insecure, "do not verify the server's certificate");
+  app.add_option("--request-timeout", common.request_timeout, "how long to wait for the server: 30s, 2m; 0: no limit");
   app.add_option("-s,--server", common.server, "the address of the API server");
   app.add_option("--manager-namespace", common.manager_ns,
                  "where the manager runs, if you may read its Lease there alone");
@@ -72,14 +124,17 @@ Result<inspect::Objects> read_cluster(CommonFlags& common, inspect::ServerOption
   AsioReactor reactor(clock);
   auto config = server_config(common, {&reactor, nullptr});
   if (!config) return fail(Error(Code::kUnavailable, config.error().message()));
-  if (common.ns.empty()) common.ns = config->default_namespace;
+  common.context_ns = config->default_namespace;
   client::CurlOptions curl;
   curl.user_agent = "kubectl-dra";
   client::CurlTransport transport(reactor, *config, curl);
   options.server = config->server;
-  options.ns = common.ns;
+  options.ns = common.ns.empty() ? common.context_ns : common.ns;
   options.manager_ns = common.manager_ns;
   options.feature_gates = common.asks_feature_gates;
+  const auto limit = timeout_of(common.request_timeout, options.time_limit);
+  if (!limit) return fail(limit.error());
+  options.time_limit = *limit;
   auto objects = inspect::load_from_server(reactor, transport, options);
   if (config->credentials) config->credentials->cancel();
   return objects;
@@ -108,6 +163,29 @@ std::string contradiction_of_call(const CommonFlags& common) {
   return "";
 }
 
+// kubectl's flags that this program has not, and what to do instead; empty: none of them is among the arguments.
+std::string why_not_ours(const std::vector<std::string>& arguments) {
+  static const std::vector<std::pair<std::string_view, std::string_view>> kOthers{
+      {"--as", "nobody is impersonated; use the kubeconfig of that user, or --token"},
+      {"--as-group", "nobody is impersonated; use the kubeconfig of a user of that group, or --token"},
+      {"--as-uid", "nobody is impersonated; use the kubeconfig of that user, or --token"},
+      {"--username", "Kubernetes has no passwords; use --token, or a user of the kubeconfig by --user"},
+      {"--password", "Kubernetes has no passwords; use --token, or a user of the kubeconfig by --user"},
+      {"--certificate-authority", "set it in the cluster of the kubeconfig: kubectl config set-cluster"},
+      {"--client-certificate", "set it in the user of the kubeconfig: kubectl config set-credentials"},
+      {"--client-key", "set it in the user of the kubeconfig: kubectl config set-credentials"},
+      {"--tls-server-name", "set it in the cluster of the kubeconfig: kubectl config set-cluster"},
+      {"--field-selector", "-l selects by labels; a node or an object is named: top nodes NODE, explain pod/NAME"},
+      {"--show-labels", "kubectl get -o wide --show-labels lists labels"},
+      {"--template", "pipe -o json into a program that takes templates"},
+      {"--chunk-size", "lists are read in pages of 500"},
+      {"--watch-only", "use -w"}};
+  for (const std::string& argument : arguments)
+    for (const auto& [flag, why] : kOthers)
+      if (argument.substr(0, argument.find('=')) == flag) return std::string(flag) + ": " + std::string(why);
+  return "";
+}
+
 bool is_namespace_name(std::string_view name) {
   const auto inside = [](char c) { return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-'; };
   return name.size() <= 63 && std::all_of(name.begin(), name.end(), inside) && name.front() != '-' &&
@@ -124,7 +202,9 @@ std::optional<int> parse_call(const Verb& verb, const std::vector<std::string>& 
   const std::vector<std::string> arguments = as_kubectl_reads(given);
   CLI::App app(verb.summary + "\n\nExamples:\n" + verb.examples, "kubectl dra " + verb.name);
   if (verb.needs_cluster) add_common(app, call.common);
-  app.add_option("-o,--output", call.common.output, "one of table, wide, json, yaml, name");
+  // The last one counts, as for kubectl.
+  app.add_option("-o,--output", call.common.output, "one of table, wide, json, yaml, name")->take_last();
+  app.add_option("--sort-by", call.common.sort_by, "a column: its head, or its key in -o json; numbers from the largest, texts in natural order");
   app.add_flag("--no-headers", call.common.no_headers, "tables without their first line");
   for (const Flag& flag : verb.flags) {
     const std::string name = flag.names.substr(flag.names.rfind("--") + 2);
@@ -143,6 +223,7 @@ std::optional<int> parse_call(const Verb& verb, const std::vector<std::string>& 
   }
   app.add_option("words", call.words, "")->group("");
   app.failure_message([&](const CLI::App* failed, const CLI::Error& error) {
+    if (const std::string why = why_not_ours(arguments); !why.empty()) return failed->get_name() + ": " + why + "\n";
     return failed->get_name() + ": " + cmd::flag_problem(app, error, arguments) + "; see --help\n";
   });
   try {
@@ -153,6 +234,8 @@ std::optional<int> parse_call(const Verb& verb, const std::vector<std::string>& 
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : static_cast<int>(inspect::Status::kUsage);
   }
+  if (const auto limit = timeout_of(call.common.request_timeout, {}); !limit)
+    return complain(limit.error().message(), inspect::Status::kUsage);
   for (const auto& [flag, ns] :
        {std::pair{"-n ", call.common.ns}, std::pair{"--manager-namespace ", call.common.manager_ns}})
     if (!ns.empty() && !is_namespace_name(ns))
@@ -213,14 +296,17 @@ Result<std::string> Call::request(const Ask& ask) {
   client::RestClient client(transport);
   std::optional<Result<std::string>> answer;
   const Handle call = ask(client, [&answer](Result<std::string> got) { answer = std::move(got); });
-  reactor.run_until([&answer] { return answer.has_value(); }, kPatience);
+  const auto limit = timeout_of(common.request_timeout, kPatience);
+  if (!limit) return fail(limit.error());
+  reactor.run_until([&answer] { return answer.has_value(); }, *limit);
   if (config->credentials) config->credentials->cancel();
   if (!answer) return fail(Code::kDeadlineExceeded, config->server + " does not answer");
   return std::move(*answer);
 }
 
 std::string Call::ns() const {
-  return common.ns.empty() ? "default" : common.ns;
+  if (!common.ns.empty()) return common.ns;
+  return common.context_ns.empty() ? "default" : common.context_ns;
 }
 
 Result<inspect::StateOptions> Call::state_options() const {
@@ -245,18 +331,13 @@ Result<inspect::StateOptions> Call::state_options() const {
   return options;
 }
 
-size_t Call::table_width() const {
+size_t Call::width() const {
   winsize size{};
   size_t width = 0;
   if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0) width = size.ws_col;
   if (const char* columns = std::getenv("COLUMNS"); width == 0 && columns != nullptr)
     std::from_chars(columns, columns + std::strlen(columns), width);
   return width == 0 ? 0 : std::clamp(width, kNarrowest, kWidest);
-}
-
-size_t Call::width() const {
-  const size_t width = table_width();
-  return width == 0 ? 80 : width;
 }
 
 }  // namespace dra::kubectl

@@ -120,7 +120,7 @@ Result<inspect::Answer> run_whatif(Call& call) {
   if (!fates) return fail(fates.error());
   inspect::Answer answer = inspect::whatif_answer(*fates, known);
   if (std::string reach = inspect::taint_reaches(known, *change); !reach.empty())
-    answer.lines.push_back(std::move(reach));
+    answer.say("TaintReaches", std::move(reach));
   return answer;
 }
 

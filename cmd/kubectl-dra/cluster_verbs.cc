@@ -125,8 +125,8 @@ Result<inspect::Answer> run_untaint(Call& call) {
       inspect::rules_to_remove(objects, all ? std::nullopt : std::optional<std::string>(call.words[0]), key, effect);
   inspect::Answer answer{"DRAUntaint"};
   if (names.empty()) {
-    answer.lines.push_back("no DeviceTaintRule gives " + of + " a taint with key " + key +
-                           "; taints that a driver publishes are the driver's");
+    answer.say("NoRule", "no DeviceTaintRule gives " + of + " a taint with key " + key +
+                             "; taints that a driver publishes are the driver's");
     answer.status = inspect::Status::kNo;
   }
   for (const std::string& name : names) {
@@ -136,8 +136,10 @@ Result<inspect::Answer> run_untaint(Call& call) {
       });
       if (!removed && removed.error().http_status() != 404) return fail(removed.error());
     }
-    answer.lines.push_back((call.switches["dry-run"] ? "would delete devicetaintrule/" : "deleted devicetaintrule/") +
-                           name);
+    const bool dry = call.switches["dry-run"];
+    answer.say({dry ? "RuleWouldBeDeleted" : "RuleDeleted",
+                (dry ? "would delete devicetaintrule/" : "deleted devicetaintrule/") + name,
+                {"DeviceTaintRule", "", name}});
   }
   return answer;
 }

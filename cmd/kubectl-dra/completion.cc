@@ -58,6 +58,11 @@ const Words& flags_with_values() {
                             "--from",
                             "--kubeconfig",
                             "--context",
+                            "--cluster",
+                            "--user",
+                            "--token",
+                            "--request-timeout",
+                            "--sort-by",
                             "-s",
                             "--server",
                             "--feature-gates",
@@ -87,10 +92,16 @@ struct Line {
 Line line_of(const Verb& verb, const Words& given) {
   Line line;
   CommonFlags& common = line.call.common;
-  const std::map<std::string, std::string*> known{
-      {"-n", &common.ns},          {"--namespace", &common.ns},          {"--context", &common.context},
-      {"--from", &common.from},    {"--kubeconfig", &common.kubeconfig}, {"-s", &common.server},
-      {"--server", &common.server}};
+  const std::map<std::string, std::string*> known{{"-n", &common.ns},
+                                                  {"--namespace", &common.ns},
+                                                  {"--context", &common.context},
+                                                  {"--cluster", &common.cluster},
+                                                  {"--user", &common.user},
+                                                  {"--token", &common.token},
+                                                  {"--from", &common.from},
+                                                  {"--kubeconfig", &common.kubeconfig},
+                                                  {"-s", &common.server},
+                                                  {"--server", &common.server}};
   for (size_t i = 1; i < given.size(); ++i) {
     const std::string& word = given[i];
     if (!word.starts_with("-")) {
@@ -149,11 +160,28 @@ void offer_flags(const Verb& verb, const Offers& offer) {
   for (const Flag& flag : verb.flags)
     for (const std::string& name : split(flag.names, ','))
       if (name.starts_with("--")) offer(name);
-  for (const char* name : {"--output", "--no-headers", "--help"}) offer(name);
+  for (const char* name : {"--output", "--sort-by", "--no-headers", "--help"}) offer(name);
   if (!verb.needs_cluster) return;
-  for (const char* name : {"--namespace", "--all-namespaces", "--selector", "--from", "--kubeconfig", "--context",
-                           "--server", "--times", "--feature-gates", "--kubernetes-version", "--ignore-unknown-fields",
-                           "--ignore-taints", "--strategy", "--topology-levels"})
+  for (const char* name : {"--namespace",
+                           "--all-namespaces",
+                           "--selector",
+                           "--from",
+                           "--kubeconfig",
+                           "--context",
+                           "--cluster",
+                           "--user",
+                           "--token",
+                           "--request-timeout",
+                           "--insecure-skip-tls-verify",
+                           "--manager-namespace",
+                           "--server",
+                           "--times",
+                           "--feature-gates",
+                           "--kubernetes-version",
+                           "--ignore-unknown-fields",
+                           "--ignore-taints",
+                           "--strategy",
+                           "--topology-levels"})
     offer(name);
   if (verb.can_watch) offer("--watch");
 }

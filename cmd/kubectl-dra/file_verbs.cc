@@ -61,10 +61,18 @@ Result<inspect::Answer> run_snapshot(Call& call) {
   const std::string& path = call.words[0];
   if (auto written = writer.write(objects, path); !written) return fail(written.error());
   inspect::Answer answer{"DRASnapshot"};
-  answer.lines.push_back("wrote " + path + ": " + inspect::counted(objects.nodes.size(), "node") + ", " +
-                         inspect::counted(objects.slices.size(), "slice") + ", " +
-                         inspect::counted(objects.claims.size(), "claim") + ", " +
-                         inspect::counted(objects.pods.size(), "pod"));
+  answer.say({"Wrote",
+              "wrote " + path + ": " + inspect::counted(objects.nodes.size(), "node") + ", " +
+                  inspect::counted(objects.slices.size(), "slice") + ", " +
+                  inspect::counted(objects.claims.size(), "claim") + ", " +
+                  inspect::counted(objects.pods.size(), "pod"),
+              {},
+              "",
+              {{"nodes", objects.nodes.size()},
+               {"slices", objects.slices.size()},
+               {"claims", objects.claims.size()},
+               {"pods", objects.pods.size()}},
+              {{"files", {path}}}});
   for (const inspect::Hidden& hidden : objects.hidden) {
     answer.notes.push_back("not visible, so not in it: " + hidden.what + " (" + hidden.why + ")");
     answer.status = inspect::Status::kUnknown;

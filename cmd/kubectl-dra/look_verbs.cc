@@ -37,32 +37,40 @@ Result<inspect::Answer> run_top(Call& call) {
     return fail(Code::kNotFound, "node " + quote(scope.node) + " is not known" +
                                      (near.empty() ? "" : "; did you mean " + quote(near) + "?"));
   }
-  inspect::Answer answer = what == "nodes"     ? inspect::top_nodes(state, scope)
+  return what == "nodes"     ? inspect::top_nodes(state, scope)
                            : what == "classes" ? inspect::top_classes(state)
                            : what == "claims"  ? inspect::top_claims(state, scope)
                                                : inspect::top_namespaces(state, scope);
-  if (const std::string column = call.value("sort-by"); !column.empty())
-    for (inspect::Table& table : answer.tables)
-      if (auto sorted = inspect::sort_rows(table, column); !sorted) return fail(sorted.error());
-  return answer;
 }
 
 Result<inspect::Answer> run_who(Call& call) {
   const auto loaded = call.load_state();
   if (!loaded) return fail(loaded.error());
-  return inspect::who(**loaded, call.words[0]);
+  const bool for_people = call.common.output.empty() || call.common.output == "table";
+  const std::string target = call.words.size() == 2 ? call.words[0] + "/" + call.words[1] : call.words[0];
+  return inspect::who(**loaded, target, {call.ns(), for_people});
 }
 
 Result<inspect::Answer> run_explain(Call& call) {
-  if (call.common.all_namespaces)
-    return fail(Code::kInvalidArgument, "explain is about one object; choose its namespace with -n");
+  const bool about_one = !call.words.empty();
+  if (call.common.all_namespaces && about_one)
+    return fail(Code::kInvalidArgument,
+                "-A is for explain without an object; choose the namespace of this one with -n");
+  if (!call.common.selector.empty() && about_one)
+    return fail(Code::kInvalidArgument, "-l is for explain without an object; this one is named");
+  auto labels = inspect::parse_label_selector(call.common.selector);
+  if (!labels) return fail(labels.error());
+  // All that waits is that of all namespaces, unless -n chooses one.
+  const inspect::WaitingScope scope{call.common.all_namespaces ? "" : call.common.ns, std::move(*labels)};
   const auto loaded = call.load_state();
   if (!loaded) return fail(loaded.error());
   inspect::ExplainOptions options;
   options.ns = call.ns();
   options.node = call.value("node");
-  options.width = call.width();
+  const bool for_people = call.common.output.empty() || call.common.output == "table" || call.common.output == "wide";
+  options.width = for_people ? call.width() : 0;
   options.wide = call.common.output == "wide";
+  if (!about_one) return inspect::explain_waiting(**loaded, scope, options);
   // "pod X" is "pod/X".
   const std::string target = call.words.size() == 2 ? call.words[0] + "/" + call.words[1] : call.words[0];
   return inspect::explain(**loaded, target, options);
@@ -79,7 +87,7 @@ const RegisterVerb kTop(
      "  kubectl dra top --sort-by free   most free cards first; by any column\n"
      "  kubectl dra top -l zone=a -o json\n",
      "top [nodes [NODE]|classes|claims|namespaces]",
-     {{"--sort-by", "a column: its head, or its name in -o json; numbers from the largest, texts in natural order"}},
+     {},
      0,
      2,
      {"nodes", "classes", "claims", "namespaces"},
@@ -87,26 +95,28 @@ const RegisterVerb kTop(
      true,
      true});
 const RegisterVerb kWho({"who",
-                         "the devices of a node and who holds them",
+                         "the devices of a node and who holds them, or those of a pod",
                          "  kubectl dra who node-a           all devices, partitions under what they are cut from\n"
-                         "  kubectl dra who node-a/gpu-3     one of them\n",
-                         "who NODE[/DEVICE]",
+                         "  kubectl dra who node-a/gpu-3     one of them\n"
+                         "  kubectl dra who pod/train-0      the devices of a pod; likewise of a claim, a job, ...\n",
+                         "who NODE[/DEVICE] | KIND/NAME",
                          {},
                          1,
-                         1,
-                         {"@nodes", "@devices"},
+                         2,
+                         {"@nodes", "@devices", "@pods", "@claims", "@workloads"},
                          &run_who,
                          true,
                          true});
 const RegisterVerb kExplain({"explain",
                              "why a pod or claim waits, or which devices it has and from whom",
+                             "  kubectl dra explain                       all that waits, a row a cause\n"
                              "  kubectl dra explain pod/train-0           by itself also: explain train-0\n"
-                             "  kubectl dra explain deployment/web -n ml  the pod of it that waits\n"
+                             "  kubectl dra explain deploy/web -n ml      its pods; likewise of any owner of pods\n"
                              "  kubectl dra explain claim/gpus\n"
                              "  kubectl dra explain pod/train-0 --node node-a\n",
-                             "explain KIND/NAME",
+                             "explain [KIND/NAME]",
                              {{"--node", "why not on this node", true, {}}},
-                             1,
+                             0,
                              2,
                              {"@pods", "@claims", "@workloads"},
                              &run_explain,

@@ -13,6 +13,7 @@
 #include "cmd/kubectl-dra/verb.h"
 #include "pkg/base/strings.h"
 #include "pkg/inspect/answer/layout.h"
+#include "pkg/inspect/answer/sort.h"
 
 namespace dra::kubectl {
 namespace {
@@ -70,8 +71,9 @@ int run_verb(const Verb& verb, const std::vector<std::string>& arguments) {
   if (const auto ended = parse_call(verb, arguments, call)) return *ended;
   const auto format = inspect::format_of(call.common.output);
   if (!format) return complain(format.error().message(), inspect::Status::kUsage);
-  if (!call.common.selector.empty() && verb.name != "top")
-    return complain("-l selects what top lists; " + verb.name + " takes none", inspect::Status::kUsage);
+  if (!call.common.selector.empty() && verb.name != "top" && verb.name != "explain")
+    return complain("-l selects what top lists, or the pods of explain without an object; " + verb.name + " takes none",
+                    inspect::Status::kUsage);
   if (call.common.watch)
     if (const std::string why = why_not_watched(verb, call); !why.empty())
       return complain(why, inspect::Status::kUsage);
@@ -101,7 +103,8 @@ int run_completion(const std::vector<std::string>& arguments) {
 
 int run(const std::string& program, const std::vector<std::string>& arguments) {
   if (program.ends_with("kubectl_complete-dra")) return complete(arguments);
-  const std::string page = inspect::wrapped(usage_text(), Call().width()) + "\n";
+  const size_t width = Call().width();
+  const std::string page = inspect::wrapped(usage_text(), width == 0 ? 80 : width) + "\n";
   if (arguments.empty()) {
     std::fprintf(stderr, "%s", page.c_str());
     return static_cast<int>(inspect::Status::kUsage);
@@ -161,10 +164,16 @@ bool print(const std::string& text) {
   return true;
 }
 
-std::optional<int> show(const inspect::Answer& answer, const Call& call, inspect::Format format) {
+std::optional<int> show(const inspect::Answer& given, const Call& call, inspect::Format format) {
+  inspect::Answer sorted;
+  if (!call.common.sort_by.empty()) {
+    sorted = given;
+    if (auto done = inspect::sort_rows(sorted, call.common.sort_by); !done)
+      return complain(done.error().message(), inspect::Status::kUsage);
+  }
+  const inspect::Answer& answer = call.common.sort_by.empty() ? given : sorted;
   const size_t width = call.width();
-  const std::string text =
-      inspect::render(answer, {format, colours(), !call.common.no_headers, width, call.table_width()});
+  const std::string text = inspect::render(answer, {format, colours(), !call.common.no_headers, width, width});
   if (!print(text)) {
     complain(std::string("standard output: ") + std::strerror(errno), inspect::Status::kUnknown);
     return std::nullopt;

@@ -21,9 +21,12 @@ namespace dra::kubectl {
 struct CommonFlags {
   bool asks_feature_gates = false;  // the verb needs the server's feature gates
   bool without_devices = false;     // the verb has an answer even if resource.k8s.io is not served
-  std::string kubeconfig, context, server, ns, manager_ns, selector, output, from;
+  std::string kubeconfig, context, cluster, user, token, server, request_timeout;
+  std::string ns;          // of -n
+  std::string context_ns;  // of the kubeconfig, once the cluster is read
+  std::string manager_ns, selector, output, sort_by, from;
   std::string feature_gates, kubernetes_version, ignored_fields, ignore_taints, strategy, topology_levels;
-  bool all_namespaces = false, watch = false, no_headers = false, times = false;
+  bool all_namespaces = false, watch = false, no_headers = false, times = false, insecure = false;
 };
 
 // One run of a verb: its flags, its words, and the cluster if the verb needs it.
@@ -52,9 +55,8 @@ class Call {
   // The namespace of -n, or of the context (known once the cluster is loaded), or "default".
   std::string ns() const;
   Result<inspect::StateOptions> state_options() const;
-  // Columns of the terminal; elsewhere COLUMNS, or 80 for text and no limit (0) for tables, which programs may read.
+  // Columns of the terminal; elsewhere COLUMNS, or no limit (0): programs may read it.
   size_t width() const;
-  size_t table_width() const;
   const std::string& value(const std::string& name) { return values[name]; }
 
  private:

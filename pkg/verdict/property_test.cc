@@ -2,11 +2,11 @@
 // DRA_SEED picks another start, DRA_CASES another number of worlds (300; the long form is 2000).
 #include <gtest/gtest.h>
 
-#include <array>
 #include <bit>
 #include <cstdlib>
 #include <iostream>
 
+#include "pkg/verdict/causes.h"
 #include "pkg/verdict/conjuncts.h"
 #include "pkg/verdict/would_fit.h"
 #include "test/allocharness/contest.h"
@@ -15,13 +15,6 @@
 
 namespace dra::verdict::property_test {
 namespace {
-
-std::string_view change_kind_name(ChangeKind kind) {
-  static constexpr std::array<std::string_view, 8> kNames = {
-      "TolerateNodeTaint", "TolerateDeviceTaint", "LessResource", "DropSelector", "Release",
-      "AddNode",           "FewerDevices",        "Uncordon"};
-  return kNames.at(static_cast<size_t>(kind));
-}
 
 uint64_t number_from(const char* name, uint64_t fallback) {
   const char* text = std::getenv(name);

@@ -12,7 +12,7 @@ namespace {
 // Lines of at most `width` bytes, broken at blanks; continuation lines are indented by two more.
 class Page {
  public:
-  explicit Page(size_t width) : width_(std::max<size_t>(width, 20)) {}
+  explicit Page(size_t width) : width_(width == 0 ? std::string_view::npos : std::max<size_t>(width, 20)) {}
 
   void line(size_t indent, const std::string& content) {
     std::string_view rest = content;

@@ -198,7 +198,7 @@ inline constexpr size_t kNamedInSentence = 2;  // holders of a group of devices
 std::string sentence(const Verdict& verdict, const SentenceOptions& options = {});
 
 struct TextOptions {
-  size_t width = 80;  // where lines are wrapped
+  size_t width = 80;  // where lines are wrapped; 0: nowhere
   bool wide = false;  // all known names
 };
 // Several lines, each with its newline; the answer first, then nodes, then devices by request.

@@ -179,6 +179,14 @@ def watching(api, environment):
     screen.type("\x03")
     status = screen.end()
     check(status == 0, "Ctrl-C at the terminal ends top -w with 0", f"{status} {screen.text}")
+    # All namespaces, though the kubeconfig's context has one: the second round must not take it for -n.
+    api.create("/api/v1/namespaces", {"metadata": {"name": "elsewhere"}})
+    api.create(rest.RESOURCE + "/namespaces/elsewhere/resourceclaims", {"metadata": {"name": "far"}, "spec": rest.template("x", count=99)["spec"]["spec"]})
+    for verb in (["top", "claims"], ["explain"]):
+        everywhere = Terminal(["kubectl-dra", *verb, "-w"], environment)
+        check(everywhere.wait_for("elsewhere"), f"{' '.join(verb)} -w shows all namespaces", everywhere.text)
+        everywhere.type("\x03")
+        everywhere.end()
     gone = subprocess.Popen(["kubectl-dra", "explain", "pod/" + LONG, "-w"], env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     gone.stdout.readline()
     api.request("DELETE", PODS + "/" + LONG)

@@ -101,7 +101,7 @@ def questions(asker, api, folder):
     check("explain names the devices of the pod", {row["device"] for row in running.get("devices", [])} == {d for _, _, d in held}, str(running))
     driver, pool, device = sorted(held)[0]
     who = asker.json("who", f"{pool}/{device}", status=0)
-    check("who names the pod", [row["pods"] for row in who.get("devices", [])] == ["runs"], str(who))
+    check("who names the pod", [row["pods"] for row in who.get("devices", [])] == [["runs"]], str(who))
     waits = asker.ask("explain", "pod/waits", status=1)
     check("explain says why a pod waits", "Does not fit" in waits.stdout, waits.stdout)
     with open(os.path.join(folder, "claim.json"), "w", encoding="utf-8") as out:

@@ -161,7 +161,7 @@ class World:
         for fate in fates:
             name = fate["pod"].split("/", 1)[1]
             workload = name if name in self.bare else next(d for d in [*self.deployments, *self.jobs] if name.startswith(d + "-"))
-            if fate["what"] in ("waits", "gone") and fate["from"] != "-":
+            if fate["what"] in ("waits", "gone") and fate["from"]:
                 after[workload] -= 1
             elif fate["what"] in ("starts", "starts anyway"):
                 after[workload] += 1

@@ -19,7 +19,7 @@ import time
 
 SECONDS, BYTES = 20, 3 << 30
 HEADER = {"format": "kubectl-dra snapshot", "version": 1, "taken": "2026-03-01T12:00:00Z", "serverVersion": "v1.36.2", "draVersions": ["v1"]}
-VERBS = (["top"], ["doctor"], ["explain", "pod/p"], ["who", "n1"], ["whatif", "drain", "n1"])
+VERBS = (["top"], ["doctor"], ["explain", "pod/p"], ["explain"], ["who", "n1"], ["who", "pod/p"], ["whatif", "drain", "n1"])
 PLURALS = ("pods", "nodes", "resourceclaims", "resourceslices", "deviceclasses", "resourceclaimtemplates", "devicetaintrules")
 checks, failures = 0, []
 
@@ -194,7 +194,7 @@ def circles(asker):
 
 def usage(asker):
     good = asker.file(gzip.compress(b"\n".join(lines_of(cluster())) + b"\n"))
-    for words in (["elephant"], ["explain"], ["explain", "elephant/x"], ["explain", "pod/"], ["explain", "/"], ["explain", "pod/a/b"], ["explain", "pod/absent"],
+    for words in (["elephant"], ["explain", "-l", "((("], ["explain", "pod/p", "-A"], ["who", "pod/absent"], ["who", "deploy/"], ["top", "--sort-by", "x"], ["explain", "elephant/x"], ["explain", "pod/"], ["explain", "/"], ["explain", "pod/a/b"], ["explain", "pod/absent"],
                   ["who", "absent"], ["who", "n1/absent"], ["who", "/"], ["top", "elephants"], ["whatif", "explode", "n1"], ["whatif", "drain"],
                   ["whatif", "drain", "absent"], ["whatif", "scale", "x"], ["whatif", "taint", "n1", "a=b:Never"], ["fits"], ["fits", "-f", "/absent"],
                   ["fits", "-f", "/dev/null"], ["lint", "-f", "/dev/null"], ["lint", "-f", "/dev/zero"], ["cel", "((("], ["cel", "x" * 100_000], ["cel", "(" * 50_000],

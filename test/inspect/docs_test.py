@@ -10,6 +10,7 @@ import re
 import subprocess
 import sys
 import tempfile
+import textwrap
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
@@ -39,11 +40,22 @@ def blocks_of(text):
     return blocks
 
 
+def on_the_page(line):
+    """The line as a terminal of 80 columns shows it; rows of tables (columns are three blanks apart) stay whole."""
+    if len(line) <= 80 or re.search(r"\S {3,}\S", line):
+        return [line]
+    indent = len(line) - len(line.lstrip(" "))
+    later = " " * (indent + 2 if indent else 0)
+    return textwrap.wrap(line.lstrip(" "), 80, initial_indent=" " * indent, subsequent_indent=later, break_long_words=False, break_on_hyphens=False)
+
+
 def run(command, folder):
     environment = {**os.environ, "PATH": folder + ":" + os.environ["PATH"], "NO_COLOR": "1"}
-    environment.pop("COLUMNS", None)  # text wraps at 80 columns, tables do not
+    environment.pop("COLUMNS", None)  # nothing is wrapped in a pipe
     answer = subprocess.run(["sh", "-c", command], cwd=folder, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, timeout=60)
     lines = answer.stdout.rstrip("\n").split("\n") if answer.stdout.strip() else []
+    if " -o " not in command:
+        lines = [part for line in lines for part in on_the_page(line)]
     return lines + ([f"(exit status {answer.returncode})"] if answer.returncode else [])
 
 

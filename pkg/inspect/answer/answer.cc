@@ -1,5 +1,6 @@
 #include "pkg/inspect/answer/answer.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "pkg/base/closest.h"
@@ -13,13 +14,32 @@ namespace {
 using OrderedJson = nlohmann::ordered_json;
 
 OrderedJson json_of_cell(const Cell& cell) {
-  if (cell.text == "-" && cell.tone == Tone::kDim) return "";  // users see nothing there
+  if (cell.is_list) return cell.items;
+  if (cell.text == "-") return "";  // users see nothing there
   if (cell.is_number) return OrderedJson::parse(cell.text, nullptr, false);
   return cell.text;
 }
 
+OrderedJson json_of(const Statement& statement) {
+  OrderedJson one{{"code", statement.code}, {"message", statement.message}};
+  const ObjectRef& object = statement.object;
+  if (!object.kind.empty()) {
+    one["object"] = {{"kind", object.kind}, {"name", object.name}};
+    if (!object.ns.empty()) one["object"]["namespace"] = object.ns;
+  }
+  if (!statement.field.empty()) one["field"] = statement.field;
+  for (const auto& [key, count] : statement.counts) one["counts"][key] = count;
+  for (const auto& [key, names] : statement.names)
+    if (!names.empty()) one["names"][key] = names;
+  for (const Remedy& remedy : statement.remedies)
+    one["remedies"].push_back({{"code", remedy.code}, {"text", remedy.text}});
+  return one;
+}
+
 OrderedJson json_of(const Answer& answer) {
-  OrderedJson document{{"kind", answer.kind}};
+  OrderedJson document{{"kind", answer.kind}, {"answer", std::string(status_name(answer.status))}};
+  document["statements"] = OrderedJson::array();
+  for (const Statement& statement : answer.statements) document["statements"].push_back(json_of(statement));
   if (!answer.lines.empty()) document["lines"] = answer.lines;
   for (const Table& table : answer.tables) {
     OrderedJson rows = OrderedJson::array();
@@ -32,10 +52,47 @@ OrderedJson json_of(const Answer& answer) {
   }
   if (!answer.after.empty()) document["details"] = answer.after;
   if (!answer.notes.empty()) document["notes"] = answer.notes;
+  if (!answer.document.empty()) document["document"] = answer.document;
   return document;
 }
 
 }  // namespace
+
+Cell Cell::list(std::vector<std::string> names) {
+  Cell cell(names.empty() ? "-" : join(names, ","));
+  cell.is_list = true;
+  cell.items = std::move(names);
+  return cell;
+}
+
+void Answer::say(Statement statement) {
+  lines.push_back(statement.message);
+  for (const Remedy& remedy : statement.remedies) lines.push_back("  " + remedy.text);
+  statements.push_back(std::move(statement));
+}
+
+void Answer::say_after(Statement statement) {
+  after.push_back(statement.message);
+  statements.push_back(std::move(statement));
+}
+
+void Answer::say(std::string code, std::string message) {
+  say(Statement{std::move(code), std::move(message)});
+}
+
+std::string_view status_name(Status status) {
+  switch (status) {
+    case Status::kYes:
+      return "yes";
+    case Status::kNo:
+      return "no";
+    case Status::kUsage:
+      return "usage";
+    case Status::kUnknown:
+      break;
+  }
+  return "unknown";
+}
 
 Result<Format> format_of(std::string_view text) {
   if (text.empty() || text == "table") return Format::kTable;
@@ -43,6 +100,11 @@ Result<Format> format_of(std::string_view text) {
   if (text == "json") return Format::kJson;
   if (text == "yaml") return Format::kYaml;
   if (text == "name") return Format::kName;
+  for (const std::string_view other : {"jsonpath", "custom-columns", "go-template"})
+    if (text.starts_with(other))
+      return fail(Code::kInvalidArgument, "-o " + std::string(other) +
+                                              " is kubectl's; pipe -o json into jq, or --sort-by "
+                                              "and --no-headers into awk. Use one of table, wide, json, yaml, name");
   return fail(Code::kInvalidArgument, "-o " + quote(text) + " is not known; use one of table, wide, json, yaml, name");
 }
 

@@ -1,12 +1,15 @@
 // Answer: a verb's result before it becomes text, and the forms in which it is printed.
 //
-// An answer is text lines and tables. A table is both what users read and what -o json and -o yaml print: each column
-// has a head and a key. Pure.
+// An answer is tables, statements and text. A table is both what users read and what -o json and -o yaml print: each
+// column has a head and a key. A statement is a sentence of the text with its code, its objects, its counts and its
+// remedies as fields: programs read those, and never need the text. docs/answers.schema.json describes what -o json
+// prints. Pure.
 #pragma once
 
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "pkg/base/error.h"
@@ -30,9 +33,13 @@ struct Cell {
   Cell(uint64_t number) : text(std::to_string(number)), is_number(true) {}
   Cell(uint32_t number) : Cell(uint64_t{number}) {}
   Cell(int number) : text(std::to_string(number)), is_number(true) {}
+  // Several names: an array in JSON, joined by commas in tables; "-" if there are none.
+  static Cell list(std::vector<std::string> names);
   std::string text;
   Tone tone = Tone::kPlain;
   bool is_number = false;
+  bool is_list = false;
+  std::vector<std::string> items{};
 };
 
 struct Column {
@@ -44,6 +51,7 @@ struct Column {
 struct Row {
   std::string name;  // for -o name: "node/a"
   std::vector<Cell> cells;
+  bool aside = false;  // left out of tables, but for -o wide: a line of the answer counts it
 };
 
 struct Table {
@@ -51,6 +59,26 @@ struct Table {
   std::string key;    // in JSON: "nodes"
   std::vector<Column> columns;
   std::vector<Row> rows;
+};
+
+struct ObjectRef {
+  std::string kind, ns, name;  // "Pod", "ml", "train-0"
+};
+
+struct Remedy {
+  std::string code;  // "DropSelector"; "ToDo" where there is one text alone
+  std::string text;
+};
+
+// A decision or a cause of one. Members that are empty are left out of JSON.
+struct Statement {
+  std::string code;     // "DeviceHeld"; stable, and listed in docs/answers.schema.json
+  std::string message;  // one sentence, for people
+  ObjectRef object{};   // what it is about
+  std::string field{};  // of the object: "spec.devices.requests[gpu]"
+  std::vector<std::pair<std::string, uint64_t>> counts{};                 // "devices": 8
+  std::vector<std::pair<std::string, std::vector<std::string>>> names{};  // "nodes": node-a, node-b
+  std::vector<Remedy> remedies{};
 };
 
 struct Answer {
@@ -62,7 +90,15 @@ struct Answer {
   Status status = Status::kYes;
   // A complete document (a manifest, a rule) that is printed instead, if not empty.
   std::string document;
+  // The main ones first. Each is in the text, too, there perhaps in other words.
+  std::vector<Statement> statements{};
+
+  // Adds a statement, and its message and remedies as lines; say_after(): its message, after the tables.
+  void say(Statement statement);
+  void say(std::string code, std::string message);
+  void say_after(Statement statement);
 };
+std::string_view status_name(Status status);  // "yes", "no", "usage", "unknown"
 
 enum class Format : uint8_t { kTable, kWide, kJson, kYaml, kName };
 Result<Format> format_of(std::string_view text);  // an error lists the choices
@@ -72,9 +108,11 @@ struct RenderOptions {
   bool colour = false;
   bool headers = true;
   // Width of the page in columns, for lines and for tables; 0: unlimited. Tables for programs are never broken.
+  // For programs (JSON, YAML, names) nothing is broken, whatever they are.
   size_t width = 0;
   size_t table_width = 0;
 };
+
 // The text for standard output. It includes notes only for JSON and YAML.
 std::string render(const Answer& answer, const RenderOptions& options);
 

@@ -95,6 +95,7 @@ Grid grid_of(const Table& table, const RenderOptions& options) {
     if (!table.columns[i].wide || options.format == Format::kWide) shown.push_back(i);
   for (const size_t i : shown) grid.heads.push_back(table.columns[i].head);
   for (const Row& row : table.rows) {
+    if (row.aside && options.format != Format::kWide) continue;
     auto& texts = grid.rows.emplace_back();
     auto& tones = grid.tones.emplace_back();
     for (const size_t i : shown) {

@@ -56,21 +56,27 @@ bool natural_less(std::string_view a, std::string_view b) {
   return a < b;  // they differ in leading zeros, if at all
 }
 
-Result<void> sort_rows(Table& table, std::string_view column) {
-  const auto named = [&](const Column& one) { return same_word(one.key, column) || same_word(one.head, column); };
-  const auto found = std::find_if(table.columns.begin(), table.columns.end(), named);
-  if (found == table.columns.end()) {
-    std::vector<std::string> keys;
+Result<void> sort_rows(Answer& answer, std::string_view column) {
+  std::vector<std::string> keys;
+  bool sorted = false;
+  for (Table& table : answer.tables) {
+    const auto named = [&](const Column& one) { return same_word(one.key, column) || same_word(one.head, column); };
+    const auto found = std::find_if(table.columns.begin(), table.columns.end(), named);
     for (const Column& one : table.columns) keys.push_back(one.key);
-    const std::string near = nearest(column, keys);
-    return fail(Code::kInvalidArgument,
-                "--sort-by " + quote(column) + " is not a column of " + table.key + "; " +
-                    (near.empty() ? "use one of " + join(keys, ", ") : "did you mean " + quote(near) + "?"));
+    if (found == table.columns.end()) continue;
+    sorted = true;
+    const auto at = static_cast<size_t>(found - table.columns.begin());
+    std::stable_sort(table.rows.begin(), table.rows.end(),
+                     [&](const Row& a, const Row& b) { return comes_first(a.cells.at(at), b.cells.at(at)); });
   }
-  const auto at = static_cast<size_t>(found - table.columns.begin());
-  std::stable_sort(table.rows.begin(), table.rows.end(),
-                   [&](const Row& a, const Row& b) { return comes_first(a.cells.at(at), b.cells.at(at)); });
-  return {};
+  if (sorted) return {};
+  const std::string near = nearest(column, keys);
+  std::string instead = "this answer has no table to sort";
+  if (!near.empty())
+    instead = "did you mean " + quote(near) + "?";
+  else if (!keys.empty())
+    instead = "use one of " + join(keys, ", ");
+  return fail(Code::kInvalidArgument, "--sort-by " + quote(column) + ": there is no such column; " + instead);
 }
 
 }  // namespace dra::inspect

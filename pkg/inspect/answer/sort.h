@@ -10,9 +10,9 @@ namespace dra::inspect {
 // "tpu-2" before "tpu-15": digits compare as numbers, of any length. A strict weak order; equal only for equal texts.
 bool natural_less(std::string_view a, std::string_view b);
 
-// Sorts the rows by a column, named by its head or its key, in any case. Numbers: the largest first, as kubectl top
-// does; texts in natural order. Cells without a number come after those with one; equal rows keep their order.
-// Errors: the table has no such column; the message lists those that it has.
-Result<void> sort_rows(Table& table, std::string_view column);
+// Sorts the rows of each table that has the column, named by its head or its key, in any case. Numbers: the largest
+// first, as kubectl top does; texts in natural order. Cells without a number come after those with one; equal rows keep
+// their order. Errors: no table has such a column; the message names the nearest, or lists all.
+Result<void> sort_rows(Answer& answer, std::string_view column);
 
 }  // namespace dra::inspect

@@ -33,7 +33,9 @@ TEST(Sort, NaturalOrderIsAnOrder) {
 TEST(Sort, ByAnyColumnAndEqualRowsKeepTheirOrder) {
   SeededRandom random(7);
   for (int round = 0; round < 200; ++round) {
-    Table table{"", "nodes", {{"NODE", "node"}, {"CAN BE CUT", "canBeCut"}, {"FREE", "free"}}, {}};
+    Answer answer{"DRATopNodes"};
+    answer.tables.push_back({"", "nodes", {{"NODE", "node"}, {"CAN BE CUT", "canBeCut"}, {"FREE", "free"}}, {}});
+    Table& table = answer.tables[0];
     for (uint64_t i = 0; i < 12; ++i) {
       const Cell amount = random.below(5) == 0 ? Cell("-") : Cell(random.below(4));
       table.rows.push_back({std::to_string(i), {"n-" + std::to_string(random.below(20)), "-", amount}});
@@ -42,7 +44,7 @@ TEST(Sort, ByAnyColumnAndEqualRowsKeepTheirOrder) {
         {"free", 2}, {"FREE", 2}, {"node", 0}, {"can be cut", 1}, {"canbecut", 1}};
     for (const auto& [column, at] : columns) {
       const Table before = table;
-      ASSERT_TRUE(sort_rows(table, column)) << column;
+      ASSERT_TRUE(sort_rows(answer, column)) << column;
       EXPECT_TRUE(std::is_permutation(table.rows.begin(), table.rows.end(), before.rows.begin(),
                                       [](const Row& a, const Row& b) { return a.name == b.name; }));
       for (size_t i = 1; i < table.rows.size(); ++i) {
@@ -61,11 +63,20 @@ TEST(Sort, ByAnyColumnAndEqualRowsKeepTheirOrder) {
 }
 
 TEST(Sort, AColumnThatIsNotThere) {
-  Table table{"", "nodes", {{"NODE", "node"}, {"FREE", "free"}}, {}};
-  EXPECT_EQ(sort_rows(table, "fre").error().message(),
-            "--sort-by \"fre\" is not a column of nodes; did you mean \"free\"?");
-  EXPECT_EQ(sort_rows(table, ".status").error().message(),
-            "--sort-by \".status\" is not a column of nodes; use one of node, free");
+  Answer answer{"DRATopNodes"};
+  EXPECT_EQ(sort_rows(answer, "free").error().message(),
+            "--sort-by \"free\": there is no such column; this answer has no table to sort");
+  answer.tables.push_back({"", "nodes", {{"NODE", "node"}, {"FREE", "free"}}, {}});
+  EXPECT_EQ(sort_rows(answer, "fre").error().message(),
+            "--sort-by \"fre\": there is no such column; did you mean \"free\"?");
+  EXPECT_EQ(sort_rows(answer, ".status").error().message(),
+            "--sort-by \".status\": there is no such column; use one of node, free");
+  // Of several tables, those that have the column are sorted.
+  answer.tables[0].rows = {{"a", {"a", 1}}, {"b", {"b", 2}}};
+  answer.tables.push_back({"", "sums", {{"DRIVER", "driver"}}, {{"z", {"z"}}, {"y", {"y"}}}});
+  ASSERT_TRUE(sort_rows(answer, "free"));
+  EXPECT_EQ(answer.tables[0].rows[0].name, "b");
+  EXPECT_EQ(answer.tables[1].rows[0].name, "z");
 }
 
 }  // namespace dra::inspect::sort_test

@@ -226,7 +226,8 @@ Answer lint_answer(const std::vector<Finding>& findings, const std::string& file
           finding.path, finding.text}});
   }
   if (clean)
-    answer.lines.push_back(file + ": nothing to complain about" + (findings.empty() ? "" : " in what was looked at"));
+    answer.say("NothingWrong",
+               file + ": nothing to complain about" + (findings.empty() ? "" : " in what was looked at"));
   answer.tables.push_back(std::move(table));
   return answer;
 }

@@ -1,5 +1,8 @@
 #include "pkg/inspect/source/label_filter.h"
 
+#include <algorithm>
+#include <cctype>
+
 #include "pkg/api/selectors.h"
 #include "pkg/base/strings.h"
 
@@ -42,6 +45,13 @@ api::LabelSelectorRequirement requirement_of(const std::string& part) {
   return {part, "Exists", {}};
 }
 
+// Letters, digits and "-_./": what else is in a key is a mistake in the selector, not the name of a label.
+bool may_be_key(const std::string& key) {
+  return !key.empty() && std::all_of(key.begin(), key.end(), [](unsigned char c) {
+    return std::isalnum(c) != 0 || c == '-' || c == '_' || c == '.' || c == '/';
+  });
+}
+
 }  // namespace
 
 Result<api::LabelSelector> parse_label_selector(std::string_view text) {
@@ -52,9 +62,9 @@ Result<api::LabelSelector> parse_label_selector(std::string_view text) {
     if (part.empty()) return fail(Code::kInvalidArgument, "-l " + quote(text) + " has an empty part");
     selector.match_expressions.push_back(requirement_of(part));
     const api::LabelSelector one{{}, {selector.match_expressions.back()}};
-    if (!api::well_formed(one) || selector.match_expressions.back().key.empty())
-      return fail(Code::kInvalidArgument,
-                  "-l " + quote(text) + ": " + quote(part) + " cannot be read; write key=value");
+    if (!api::well_formed(one) || !may_be_key(selector.match_expressions.back().key))
+      return fail(Code::kInvalidArgument, "-l " + quote(text) + ": " + quote(part) +
+                                              " cannot be read; write key=value, key!=value, key in (a,b) or key");
   }
   return selector;
 }

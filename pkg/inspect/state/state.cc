@@ -10,6 +10,7 @@
 #include "pkg/inspect/state/volumes.h"
 #include "pkg/placement/decide.h"
 #include "pkg/protocol/pod_claims.h"
+#include "pkg/verdict/causes.h"
 #include "pkg/verdict/verdict.h"
 
 namespace dra::inspect {
@@ -19,6 +20,12 @@ constexpr size_t kMostLearned = 512;  // limit for allocated claims, and for tem
 
 bool is_among(const std::vector<std::string>& names, const std::string& name) {
   return names.empty() || std::binary_search(names.begin(), names.end(), name);
+}
+
+void put_into_words(Placed& placed, const verdict::Verdict& found) {
+  placed.why = verdict::sentence(found);
+  const std::vector<verdict::Cause> causes = verdict::causes_of(found);
+  if (!causes.empty()) placed.cause = causes.front().code;
 }
 
 }  // namespace
@@ -178,7 +185,7 @@ Placed State::place_as_is(const api::Pod* pod, const std::vector<Claim>& claims,
   const Nodes nodes = nodes_for(pod, allocated, among, placed);
   if (nodes.ids.empty()) {
     if (options.explain_refusals && placed.outcome == allocator::Outcome::kInfeasible) {
-      placed.why = verdict::sentence(verdict::judge(facts(), {pod, claims, {}, among}));
+      put_into_words(placed, verdict::judge(facts(), {pod, claims, {}, among}));
       if (pod != nullptr)
         for (const std::string& trouble : trouble_of_volumes(objects, *pod)) placed.why += "; " + trouble;
     }
@@ -201,7 +208,7 @@ Placed State::place_as_is(const api::Pod* pod, const std::vector<Claim>& claims,
   } else if (found.error) {
     placed.why = found.error->message();
   } else if (found.outcome == allocator::Outcome::kInfeasible) {
-    if (options.explain_refusals) placed.why = verdict::sentence(verdict::judge(facts(), {pod, claims, {}, among}));
+    if (options.explain_refusals) put_into_words(placed, verdict::judge(facts(), {pod, claims, {}, among}));
   } else {
     placed.why = "could not be decided within " + std::to_string(found.budget) + " steps";
   }

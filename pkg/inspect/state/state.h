@@ -50,6 +50,7 @@ struct Placed {
   std::string node;                            // kFeasible; empty for claims whose devices any node can use
   std::vector<api::AllocationResult> results;  // of the claims that were not allocated, in order
   std::string why;                             // for all other outcomes: one sentence
+  std::string cause{};                         // its code, where `why` explains a refusal (pkg/verdict/causes.h)
 };
 
 class State {

@@ -215,11 +215,13 @@ Answer cel_answer(const Objects& objects, const std::string& expression, const i
   if (!trial.compile_error.empty()) {
     for (const std::string& line : split(trial.compile_error, '\n')) answer.lines.push_back(line);
     if (!trial.hint.empty()) answer.lines.push_back("hint: " + trial.hint);
+    answer.statements.push_back({"DoesNotCompile", trial.compile_error});
+    if (!trial.hint.empty()) answer.statements.back().remedies.push_back({"ToDo", trial.hint});
     answer.status = Status::kUsage;
     return answer;
   }
   if (trial.devices == 0 && objects.hides("resourceslices")) {
-    answer.lines.push_back("it compiles; which devices it matches is not known: you may not list resourceslices");
+    answer.say("NotVisible", "it compiles; which devices it matches is not known: you may not list resourceslices");
     for (std::string& note : hidden_notes(objects)) answer.notes.push_back(std::move(note));
     answer.status = Status::kUnknown;
     return answer;
@@ -233,15 +235,25 @@ Answer cel_answer(const Objects& objects, const std::string& expression, const i
         {"device/" + slice.pool.name + "/" + device.name,
          {slice.driver, slice.pool.name, device.name, values_read(compiled.result.program->reads(), slice, device)}});
   });
-  answer.lines.push_back("matches " + std::to_string(trial.matched) + " of " + counted(trial.devices, "device") +
-                         "; costs at most " + std::to_string(trial.most_cost) + " of " + std::to_string(cel::kMaxCost));
+  answer.say({"Matches",
+              "matches " + std::to_string(trial.matched) + " of " + counted(trial.devices, "device") +
+                  "; costs at most " + std::to_string(trial.most_cost) + " of " + std::to_string(cel::kMaxCost),
+              {},
+              "",
+              {{"matched", trial.matched}, {"devices", trial.devices}, {"cost", trial.most_cost}}});
   if (trial.failed > 0) {
-    answer.lines.push_back("fails on " + counted(trial.failed, "device") + ", first on " + trial.first_failed + ": " +
-                           trial.first_error);
+    answer.say(
+        {"Fails",
+         "fails on " + counted(trial.failed, "device") + ", first on " + trial.first_failed + ": " + trial.first_error,
+         {},
+         "",
+         {{"devices", trial.failed}},
+         {{"devices", {trial.first_failed}}}});
     if (!trial.hint.empty()) answer.lines.push_back("hint: " + trial.hint);
+    if (!trial.hint.empty()) answer.statements.back().remedies.push_back({"ToDo", trial.hint});
   }
-  for (const std::string& unknown : trial.unknown_names) answer.lines.push_back(unknown);
-  for (const std::string& values : trial.values) answer.lines.push_back("the devices have " + values);
+  for (const std::string& unknown : trial.unknown_names) answer.say("UnknownName", unknown);
+  for (const std::string& values : trial.values) answer.say("KnownValues", "the devices have " + values);
   answer.tables.push_back(std::move(table));
   answer.status = trial.matched > 0 ? Status::kYes : Status::kNo;
   return answer;

@@ -182,6 +182,42 @@ std::optional<BrokenLink> broken_entry(const State& state, const api::Pod& pod, 
 
 }  // namespace
 
+std::string_view break_name(Break kind) {
+  switch (kind) {
+    case Break::kTemplateMissing:
+      return "TemplateMissing";
+    case Break::kClaimNotMade:
+      return "ClaimNotMade";
+    case Break::kClaimMissing:
+      return "ClaimMissing";
+    case Break::kWrongOwner:
+      return "WrongOwner";
+    case Break::kClaimStuck:
+      return "ClaimStuck";
+    case Break::kNotAllocated:
+      return "NotAllocated";
+    case Break::kAllocatedElsewhere:
+      return "AllocatedElsewhere";
+    case Break::kNotReserved:
+      return "NotReserved";
+    case Break::kWrongReservation:
+      return "WrongReservation";
+    case Break::kDriverAbsent:
+      return "DriverAbsent";
+    case Break::kDeviceGone:
+      return "DeviceGone";
+    case Break::kPoolUnusable:
+      return "PoolUnusable";
+    case Break::kDeviceTainted:
+      return "DeviceTainted";
+    case Break::kPrepareFailing:
+      return "PrepareFailing";
+    case Break::kUnhealthy:
+      return "Unhealthy";
+  }
+  return "Unknown";
+}
+
 std::optional<BrokenLink> broken_claim(const State& state, const api::ResourceClaim& claim, const api::Pod* pod) {
   const Objects& objects = state.objects;
   if (claim.metadata.deleting() && claim.metadata.has_finalizer(api::kDeleteProtectionFinalizer) &&

@@ -8,6 +8,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "pkg/inspect/state/state.h"
@@ -31,6 +32,9 @@ enum class Break : uint8_t {
   kPrepareFailing,    // the driver or kubelet reports it
   kUnhealthy,         // kubelet passes on that the driver reports the device so
 };
+
+std::string_view break_name(Break kind);  // "TemplateMissing"; a code of explain's statements
+inline constexpr int kBreaks = static_cast<int>(Break::kUnhealthy) + 1;
 
 struct BrokenLink {
   Break kind = Break::kClaimMissing;

@@ -410,14 +410,15 @@ std::vector<Diagnosis> diagnose(const State& state) {
 
 Answer doctor_answer(const std::vector<Diagnosis>& found, const Objects& objects) {
   Answer answer{"DRADoctor"};
-  Table table{"", "checks", {{"CHECK", "check"}, {"HEALTH", "health"}, {"FINDING", "finding"}}, {}};
+  Table table{
+      "", "checks", {{"CHECK", "check"}, {"HEALTH", "health"}, {"FINDING", "finding"}, {"TO DO", "toDo", true}}, {}};
   bool ill = false;
   for (const Diagnosis& one : found) {
     static const std::map<Health, Cell> kWords{{Health::kFine, {"fine", Tone::kGood}},
                                                {Health::kWarning, {"warning", Tone::kWarn}},
                                                {Health::kIll, {"ill", Tone::kBad}}};
     ill = ill || one.health == Health::kIll;
-    table.rows.push_back({"", {one.check, kWords.at(one.health), one.finding}});
+    table.rows.push_back({"", {one.check, kWords.at(one.health), one.finding, one.to_do}});
     if (!one.to_do.empty()) answer.after.push_back(one.check + ": " + one.to_do);
   }
   std::vector<std::string> each_once;

@@ -1,15 +1,19 @@
 #include "pkg/inspect/verbs/explain.h"
 
 #include <algorithm>
+#include <set>
 
 #include "pkg/inspect/state/extended.h"
 #include "pkg/inspect/state/unknown.h"
 #include "pkg/inspect/state/unseen.h"
 #include "pkg/inspect/state/volumes.h"
 #include "pkg/inspect/verbs/chain.h"
+#include "pkg/inspect/verbs/explain_causes.h"
 #include "pkg/inspect/verbs/explain_group.h"
+#include "pkg/inspect/verbs/explain_pods.h"
 #include "pkg/inspect/verbs/judge.h"
 #include "pkg/inspect/verbs/manager.h"
+#include "pkg/inspect/verbs/pod_owners.h"
 #include "pkg/inspect/verbs/top.h"
 #include "pkg/protocol/group_claims.h"
 #include "pkg/protocol/pod_claims.h"
@@ -61,14 +65,17 @@ void add_claim_rows(Table& table, const Objects& objects, const api::ResourceCla
         {"resourceclaim/" + claim.metadata.name,
          {claim.metadata.name, result.request, result.device, node.empty() ? "-" : node,
           age_text(since.empty() ? claim.metadata.creation_timestamp : since, objects.taken), decided_by(claim),
-          health_cell(objects, claim, result), join(consumers_of(objects, claim), ","), result.driver}});
+          health_cell(objects, claim, result), Cell::list(consumers_of(objects, claim)), result.driver}});
   }
 }
 
-void add_broken(Answer& answer, const BrokenLink& link, bool first, Timestamp answer_time) {
-  answer.lines.push_back((first ? "Broken at " : "Also broken at ") + link.link + ": " + words_of(link, answer_time) +
-                         ".");
-  answer.lines.push_back("  " + link.to_do);
+void add_broken(Answer& answer, const BrokenLink& link, bool first, Timestamp answer_time, const ObjectRef& about) {
+  Statement statement{std::string(break_name(link.kind)),
+                      (first ? "Broken at " : "Also broken at ") + link.link + ": " + words_of(link, answer_time) + ".",
+                      about};
+  if (!link.entry.empty()) statement.field = "spec.resourceClaims[" + link.entry + "]";
+  statement.remedies.push_back({"ToDo", link.to_do});
+  answer.say(std::move(statement));
   answer.status = Status::kNo;
 }
 
@@ -89,7 +96,8 @@ bool quote_conditions(Answer& answer, const api::Pod& pod) {
   for (const api::Condition& condition : pod.conditions)
     if ((condition.type == "PodScheduled" || condition.type == "dra-controller-manager/Allocated") &&
         condition.status == "False" && condition.reason != "SchedulingGated" && !condition.message.empty()) {
-      answer.lines.push_back("Its condition " + condition.type + " says: " + condition.message);
+      answer.say({"ConditionSays", "Its condition " + condition.type + " says: " + condition.message, ref_of(pod),
+                  "status.conditions[" + condition.type + "]"});
       quoted = true;
     }
   return quoted;
@@ -104,8 +112,10 @@ const api::Condition* says_kept(const api::Pod& pod) {
   return nullptr;
 }
 
-std::vector<std::string> only_node(const ExplainOptions& options) {
-  return options.node.empty() ? std::vector<std::string>() : std::vector<std::string>{options.node};
+JudgeOptions judging(const ExplainOptions& options) {
+  JudgeOptions judge{{}, options.width, options.wide, options.suggest};
+  if (!options.node.empty()) judge.nodes.push_back(options.node);
+  return judge;
 }
 
 // Judges with the claim that is created for the pod's extended resources, on the nodes that use it.
@@ -114,15 +124,22 @@ JudgedPod judge_by_class(State& state, const ByClass& asked, const Chain& chain,
   std::vector<std::string> entries = chain.entries;
   claims.push_back(asked.claim);
   entries.emplace_back();
-  std::vector<std::string> nodes = only_node(options);
-  if (nodes.empty() && asked.others) nodes = asked.nodes;
-  JudgedPod judged = judge_pod(state, &asked.rest, claims, entries, nodes, options.width, options.wide);
-  std::vector<std::string> lines;
-  for (const protocol::ExtendedResource& resource : asked.resources)
-    lines.push_back(
-        "It asks for " + resource.name + ", which DeviceClass " + resource.device_class + " provides: by a claim" +
-        (asked.others ? " on the " + counted(asked.nodes.size(), "node") + " without a device plugin for it." : "."));
-  judged.lines.insert(judged.lines.begin(), lines.begin(), lines.end());
+  JudgeOptions judge = judging(options);
+  if (judge.nodes.empty() && asked.others) judge.nodes = asked.nodes;
+  JudgedPod judged = judge_pod(state, &asked.rest, claims, entries, judge);
+  for (size_t i = asked.resources.size(); i-- > 0;) {
+    const protocol::ExtendedResource& resource = asked.resources[i];
+    say_first(
+        judged,
+        {"ExtendedResource",
+         "It asks for " + resource.name + ", which DeviceClass " + resource.device_class + " provides: by a claim" +
+             (asked.others ? " on the " + counted(asked.nodes.size(), "node") + " without a device plugin for it."
+                           : "."),
+         ref_of(asked.rest),
+         "",
+         {},
+         {{"resources", {resource.name}}, {"classes", {resource.device_class}}}});
+  }
   return judged;
 }
 
@@ -134,8 +151,7 @@ JudgedPod judge_waiting(State& state, const api::Pod& pod, const Chain& chain, c
   };
   const bool claimed = asked && (options.node.empty() ? !asked->nodes.empty() : by_claim(options.node));
   if (claimed && !asked->others) return judge_by_class(state, *asked, chain, options);
-  JudgedPod judged =
-      judge_pod(state, &pod, chain.claims, chain.entries, only_node(options), options.width, options.wide);
+  JudgedPod judged = judge_pod(state, &pod, chain.claims, chain.entries, judging(options));
   if (!claimed || judged.outcome == verdict::Answer::kFits) return judged;
   return judge_by_class(state, *asked, chain, options);
 }
@@ -149,17 +165,28 @@ JudgedPod judge_with_group(Answer& answer, State& state, const api::Pod& pod, co
   };
   const protocol::MemoryView view = groups_in(state.objects, state.options);
   const Membership member = protocol::membership_of(view, pod);
-  if (member.state == Membership::State::kWaits)
-    return {verdict::Answer::kDoesNotFit,
-            {"It is a member of " + member.group.shown() + ", which waits: " + member.why + "."}};
+  JudgedPod judged;
+  if (member.state == Membership::State::kWaits) {
+    say(judged, {"GroupWaits",
+                 "It is a member of " + member.group.shown() + ", which waits: " + member.why + ".",
+                 ref_of(pod),
+                 "",
+                 {},
+                 {{"groups", {member.group.shown()}}}});
+    return judged;
+  }
   if (!member.why.empty()) answer.notes.push_back("the pod is placed alone: " + member.why);
   if (member.state != Membership::State::kMember) return alone(pod);
   if (!is_started(view, member) && options.node.empty()) return judge_group(state, view, member, pod, alone);
-  JudgedPod judged = alone(pod);
-  judged.lines.insert(judged.lines.begin(),
-                      "It is a member of " + member.group.shown() +
-                          (is_started(view, member) ? ", of which pods run: the others join one by one."
-                                                    : ", and is judged alone on this node."));
+  judged = alone(pod);
+  say_first(judged, {"GroupMember",
+                     "It is a member of " + member.group.shown() +
+                         (is_started(view, member) ? ", of which pods run: the others join one by one."
+                                                   : ", and is judged alone on this node."),
+                     ref_of(pod),
+                     "",
+                     {},
+                     {{"groups", {member.group.shown()}}}});
   return judged;
 }
 
@@ -169,182 +196,85 @@ void explain_group_claims(Answer& answer, const State& state, const api::Pod& po
     if (!is_entry_of_group(state.objects, pod, entry)) continue;
     const bool ours =
         !pod.scheduling_gates.empty() || (!pod.scheduler_name.empty() && pod.scheduler_name != "default-scheduler");
-    answer.lines.push_back(ours ? "Its " + protocol::why_entry_of_group_waits(pod, entry) + "."
-                                : "Its claim entry " + quote(entry.name) + " is a claim of PodGroup " +
-                                      pod.metadata.ns + "/" + pod.pod_group_name +
-                                      ": kube-controller-manager makes it, and kube-scheduler allocates it for all "
-                                      "pods of the group.");
+    answer.say({"ClaimOfGroup",
+                ours ? "Its " + protocol::why_entry_of_group_waits(pod, entry) + "."
+                     : "Its claim entry " + quote(entry.name) + " is a claim of PodGroup " + pod.metadata.ns + "/" +
+                           pod.pod_group_name +
+                           ": kube-controller-manager makes it, and kube-scheduler allocates it for all pods of the "
+                           "group.",
+                ref_of(pod), "spec.resourceClaims[" + entry.name + "]"});
     answer.status = ours ? Status::kNo : Status::kUnknown;
   }
 }
 
+void add_judged(Answer& answer, const JudgedPod& judged) {
+  answer.lines.insert(answer.lines.end(), judged.lines.begin(), judged.lines.end());
+  answer.statements.insert(answer.statements.end(), judged.statements.begin(), judged.statements.end());
+}
+
+// It fits, and waits: for whom.
+void explain_whom_it_waits_for(Answer& answer, const Objects& objects, const api::Pod& pod) {
+  // Only the manager knows which nodes it keeps for groups that wait.
+  if (const api::Condition* kept = says_kept(pod)) {
+    answer.say({"NodesKept",
+                "The manager does not place it there: its condition " + kept->type + " says: " + kept->message,
+                ref_of(pod), "status.conditions[" + kept->type + "]"});
+    answer.status = Status::kNo;
+    return;
+  }
+  if (const std::string why = why_volumes_are_not_judged(objects); has_volume_claims(pod) && !why.empty()) {
+    answer.notes.push_back("the pod's volumes are not judged here: " + why);
+    if (quote_conditions(answer, pod)) answer.status = Status::kNo;
+  }
+  if (!pod.scheduling_gates.empty())
+    answer.say({"WaitsAtGate",
+                "It waits at " + std::string(pod.scheduling_gates.size() == 1 ? "its gate " : "its gates ") +
+                    join(pod.scheduling_gates, ", ") + ".",
+                ref_of(pod),
+                "spec.schedulingGates",
+                {},
+                {{"gates", pod.scheduling_gates}}});
+  else
+    answer.say(
+        {"WaitsForScheduler",
+         "It waits for its scheduler, " + (pod.scheduler_name.empty() ? "default-scheduler" : pod.scheduler_name) + ".",
+         ref_of(pod), "spec.schedulerName"});
+}
+
 // Why it waits although everything is present.
-void explain_waiting(Answer& answer, State& state, const api::Pod& pod, const Chain& chain,
-                     const ExplainOptions& options) {
+void explain_waiting_pod(Answer& answer, State& state, const api::Pod& pod, const Chain& chain,
+                         const ExplainOptions& options) {
   const Objects& objects = state.objects;
   explain_group_claims(answer, state, pod);
   if (answer.status != Status::kYes) return;
   if (objects.hides("nodes") || objects.hides("resourceslices") || objects.hides("deviceclasses")) {
     const bool quoted = quote_conditions(answer, pod);
-    answer.lines.push_back(std::string(quoted ? "More" : "Why") + " is not known: " + why_undecidable(objects) + ".");
+    answer.say({"NotVisible", std::string(quoted ? "More" : "Why") + " is not known: " + why_undecidable(objects) + ".",
+                ref_of(pod)});
     answer.status = quoted ? Status::kNo : Status::kUnknown;
     return;
   }
   const api::IgnoredFields& ignored = state.inventory.features().ignored_fields;
   if (const std::string why = why_allocation_refused(ignored, &pod, chain.claims); !why.empty()) {
-    answer.lines.push_back("It cannot use the devices of " + why + ".");
+    answer.say({"UnknownField", "It cannot use the devices of " + why + ".", ref_of(pod)});
     answer.status = Status::kNo;
     return;
   }
   const JudgedPod judged = judge_with_group(answer, state, pod, chain, options);
-  for (const std::string& line : judged.lines) answer.lines.push_back(line);
+  add_judged(answer, judged);
   switch (judged.outcome) {
     case verdict::Answer::kFits:
-      // Only the manager knows which nodes it keeps for groups that wait.
-      if (const api::Condition* kept = says_kept(pod)) {
-        answer.lines.push_back("The manager does not place it there: its condition " + kept->type +
-                               " says: " + kept->message);
-        answer.status = Status::kNo;
-        break;
-      }
-      if (const std::string why = why_volumes_are_not_judged(objects); has_volume_claims(pod) && !why.empty()) {
-        answer.notes.push_back("the pod's volumes are not judged here: " + why);
-        if (quote_conditions(answer, pod)) answer.status = Status::kNo;
-      }
-      if (!pod.scheduling_gates.empty())
-        answer.lines.push_back("It waits at " +
-                               std::string(pod.scheduling_gates.size() == 1 ? "its gate " : "its gates ") +
-                               join(pod.scheduling_gates, ", ") + ".");
-      else
-        answer.lines.push_back("It waits for its scheduler, " +
-                               (pod.scheduler_name.empty() ? "default-scheduler" : pod.scheduler_name) + ".");
+      explain_whom_it_waits_for(answer, objects, pod);
       break;
     case verdict::Answer::kDoesNotFit:
-      for (const std::string& trouble : trouble_of_volumes(objects, pod)) answer.lines.push_back(trouble + ".");
+      for (const std::string& trouble : trouble_of_volumes(objects, pod))
+        answer.say({"VolumeUnusable", trouble + ".", ref_of(pod), "spec.volumes"});
       answer.status = Status::kNo;
       break;
     case verdict::Answer::kUndecided:
       answer.status = Status::kUnknown;
       break;
   }
-}
-
-Answer explain_pod(State& state, const api::Pod& pod, const ExplainOptions& options) {
-  Answer answer{"DRAExplain"};
-  const Objects& objects = state.objects;
-  const Chain chain = chain_of(state, pod);
-  const std::string name = "Pod " + pod.metadata.key();
-  Table table = device_table();
-  for (const Claim& claim : chain.claims) add_claim_rows(table, objects, *claim);
-  const bool waiting = pod.node_name.empty() && !pod.terminal();
-  if (pod.terminal())
-    answer.lines.push_back(name + " has ended (" + pod.phase + ").");
-  else if (waiting)
-    answer.lines.push_back(name + " has waited for " + age_text(pod.metadata.creation_timestamp, objects.taken) + ".");
-  else
-    answer.lines.push_back(name + " is " + (pod.phase.empty() ? "Pending" : pod.phase) + " on " + pod.node_name +
-                           (!chain.broken.empty() || !chain.notes.empty() || chain.hidden > 0 ? "."
-                            : table.rows.empty()                                              ? ", without devices."
-                            : objects.hides("nodes") || objects.hides("resourceslices")
-                                ? "; the links to its devices that are visible hold."
-                                : "; all links to its devices hold."));
-  for (size_t i = 0; i < chain.broken.size(); ++i) add_broken(answer, chain.broken[i], i == 0, objects.taken);
-  for (const BrokenLink& note : chain.notes) add_note(answer, note);
-  if (chain.hidden > 0 && chain.broken.empty() && !pod.terminal()) {
-    const bool quoted = waiting && quote_conditions(answer, pod);
-    answer.lines.push_back("Its claims are not visible: you may not list resourceclaims in namespace " +
-                           pod.metadata.ns + ".");
-    answer.status = quoted ? Status::kNo : Status::kUnknown;
-  } else if (waiting && chain.broken.empty())
-    explain_waiting(answer, state, pod, chain, options);
-  if (waiting) say_manager(answer, objects, pod);
-  answer.tables.push_back(std::move(table));
-  add_hidden(answer, objects);
-  return answer;
-}
-
-Answer explain_claim(State& state, const Claim& claim, const ExplainOptions& options) {
-  Answer answer{"DRAExplain"};
-  const std::string name = "ResourceClaim " + claim->metadata.key();
-  const std::vector<std::string> pods = consumers_of(state.objects, *claim);
-  const auto broken = claim->status.allocation ? broken_claim(state, *claim, nullptr) : std::nullopt;
-  if (!claim->status.allocation)
-    answer.lines.push_back(name + " is not allocated" + (claim->metadata.deleting() ? ", and is being deleted." : "."));
-  else if (pods.empty())
-    answer.lines.push_back(name + " is allocated and used by no pod.");
-  else
-    answer.lines.push_back(name + " is allocated and reserved for " + join(pods, ", ") + ".");
-  if (broken && may_be_withdrawn(broken->kind) && all_run(state.objects, *claim))
-    add_note(answer, *broken);
-  else if (broken)
-    add_broken(answer, *broken, true, state.objects.taken);
-  if (!claim->status.allocation && !claim->metadata.deleting()) {
-    // The first pod that waits for it gives more detail than the claim alone.
-    for (const auto& [key, pod] : state.objects.pods) {
-      if (pod->metadata.ns != claim->metadata.ns || pod->done()) continue;
-      const std::vector<std::string> keys = protocol::claim_keys_of(*pod);
-      if (std::find(keys.begin(), keys.end(), claim->metadata.key()) == keys.end()) continue;
-      Answer of_pod = explain_pod(state, *pod, options);
-      of_pod.lines.insert(of_pod.lines.begin(), answer.lines.begin(), answer.lines.end());
-      return of_pod;
-    }
-    const JudgedPod judged = judge_pod(state, nullptr, {claim}, {}, only_node(options), options.width, options.wide);
-    answer.lines.push_back("No pod uses it.");
-    for (const std::string& line : judged.lines) answer.lines.push_back(line);
-    if (judged.outcome == verdict::Answer::kDoesNotFit) answer.status = Status::kNo;
-    if (judged.outcome == verdict::Answer::kUndecided) answer.status = Status::kUnknown;
-  }
-  Table table = device_table();
-  add_claim_rows(table, state.objects, *claim);
-  answer.tables.push_back(std::move(table));
-  add_hidden(answer, state.objects);
-  return answer;
-}
-
-// Whether the pod belongs to the workload: by its controlling owner; a Deployment's pods by a ReplicaSet whose name is
-// the Deployment's plus a hash.
-bool belongs(const api::Pod& pod, const std::string& kind, const std::string& name) {
-  const api::OwnerReference* owner = pod.metadata.controller();
-  if (owner == nullptr) return false;
-  if (kind != "deployment") return to_lower(owner->kind) == kind && owner->name == name;
-  const size_t dash = owner->name.rfind('-');
-  return owner->kind == "ReplicaSet" && dash != std::string::npos && owner->name.substr(0, dash) == name;
-}
-
-Result<Answer> explain_workload(State& state, const std::string& kind, const std::string& name,
-                                const ExplainOptions& options) {
-  std::vector<const api::Pod*> waiting, running;
-  for (const auto& [key, pod] : state.objects.pods)
-    if (pod->metadata.ns == options.ns && belongs(*pod, kind, name) && !pod->terminal())
-      (pod->node_name.empty() ? waiting : running).push_back(pod.get());
-  if (waiting.empty() && running.empty())
-    return fail(not_known(state.objects, "pods", options.ns, "a pod of " + kind + " " + quote(name)));
-  const std::string head = kind + " " + options.ns + "/" + name + ": " + counted(running.size(), "pod") +
-                           " on nodes, " + std::to_string(waiting.size()) + " waiting.";
-  const api::Pod* shown = waiting.empty() ? running.front() : waiting.front();
-  for (const api::Pod* pod : running)
-    if (waiting.empty() && !chain_of(state, *pod).broken.empty()) shown = pod;
-  Answer answer = explain_pod(state, *shown, options);
-  answer.lines.insert(answer.lines.begin(), head);
-  return answer;
-}
-
-// The group as one of its waiting pods sees it.
-Result<Answer> explain_pod_group(State& state, const std::string& name, const ExplainOptions& options) {
-  const std::vector<const api::Pod*> pods = pods_of_pod_group(state.objects, options.ns, name);
-  if (pods.empty()) return fail(not_known(state.objects, "pods", options.ns, "a pod of podgroup " + quote(name)));
-  const auto first_waiting =
-      std::find_if(pods.begin(), pods.end(), [](const api::Pod* pod) { return pod->node_name.empty(); });
-  const auto waiting = static_cast<size_t>(
-      std::count_if(pods.begin(), pods.end(), [](const api::Pod* pod) { return pod->node_name.empty(); }));
-  const api::Pod* shown = first_waiting == pods.end() ? pods.front() : *first_waiting;
-  for (const api::Pod* pod : pods)
-    if (waiting == 0 && !chain_of(state, *pod).broken.empty()) shown = pod;
-  Answer answer = explain_pod(state, *shown, options);
-  answer.lines.insert(answer.lines.begin(), "PodGroup " + options.ns + "/" + name + ": " +
-                                                counted(pods.size() - waiting, "pod") + " on nodes, " +
-                                                std::to_string(waiting) + " waiting.");
-  return answer;
 }
 
 template <class T>
@@ -367,9 +297,108 @@ std::string decided_by(const api::ResourceClaim& claim) {
   return "unknown";
 }
 
+Answer explain_pod(State& state, const api::Pod& pod, const ExplainOptions& options) {
+  Answer answer{"DRAExplain"};
+  const Objects& objects = state.objects;
+  const Chain chain = chain_of(state, pod);
+  const std::string name = "Pod " + pod.metadata.key();
+  Table table = device_table();
+  for (const Claim& claim : chain.claims) add_claim_rows(table, objects, *claim);
+  const bool waiting = pod.node_name.empty() && !pod.terminal();
+  if (pod.terminal())
+    answer.say({"PodEnded", name + " has ended (" + pod.phase + ").", ref_of(pod)});
+  else if (waiting)
+    answer.say({"PodWaits", name + " has waited for " + age_text(pod.metadata.creation_timestamp, objects.taken) + ".",
+                ref_of(pod)});
+  else
+    answer.say({"PodOnNode",
+                name + " is " + (pod.phase.empty() ? "Pending" : pod.phase) + " on " + pod.node_name +
+                    (!chain.broken.empty() || !chain.notes.empty() || chain.hidden > 0 ? "."
+                     : table.rows.empty()                                              ? ", without devices."
+                     : objects.hides("nodes") || objects.hides("resourceslices")
+                         ? "; the links to its devices that are visible hold."
+                         : "; all links to its devices hold."),
+                ref_of(pod),
+                "",
+                {{"devices", table.rows.size()}},
+                {{"nodes", {pod.node_name}}}});
+  for (size_t i = 0; i < chain.broken.size(); ++i)
+    add_broken(answer, chain.broken[i], i == 0, objects.taken, ref_of(pod));
+  for (const BrokenLink& note : chain.notes) add_note(answer, note);
+  if (chain.hidden > 0 && chain.broken.empty() && !pod.terminal()) {
+    const bool quoted = waiting && quote_conditions(answer, pod);
+    answer.say({"NotVisible",
+                "Its claims are not visible: you may not list resourceclaims in namespace " + pod.metadata.ns + ".",
+                ref_of(pod)});
+    answer.status = quoted ? Status::kNo : Status::kUnknown;
+  } else if (waiting && chain.broken.empty())
+    explain_waiting_pod(answer, state, pod, chain, options);
+  if (waiting) say_manager(answer, objects, pod);
+  answer.tables.push_back(std::move(table));
+  add_hidden(answer, objects);
+  return answer;
+}
+
+Answer explain_claim(State& state, const Claim& claim, const ExplainOptions& options) {
+  Answer answer{"DRAExplain"};
+  const std::string name = "ResourceClaim " + claim->metadata.key();
+  const std::vector<std::string> pods = consumers_of(state.objects, *claim);
+  const auto broken = claim->status.allocation ? broken_claim(state, *claim, nullptr) : std::nullopt;
+  const ObjectRef about = ref_of(*claim);
+  if (!claim->status.allocation)
+    answer.say({"ClaimPending",
+                name + " is not allocated" + (claim->metadata.deleting() ? ", and is being deleted." : "."), about});
+  else if (pods.empty())
+    answer.say({"ClaimUnused", name + " is allocated and used by no pod.", about});
+  else
+    answer.say({"ClaimReserved",
+                name + " is allocated and reserved for " + join(pods, ", ") + ".",
+                about,
+                "status.reservedFor",
+                {},
+                {{"pods", pods}}});
+  if (broken && may_be_withdrawn(broken->kind) && all_run(state.objects, *claim))
+    add_note(answer, *broken);
+  else if (broken)
+    add_broken(answer, *broken, true, state.objects.taken, about);
+  if (!claim->status.allocation && !claim->metadata.deleting()) {
+    // The first pod that waits for it gives more detail than the claim alone.
+    for (const auto& [key, pod] : state.objects.pods) {
+      if (pod->metadata.ns != claim->metadata.ns || pod->done()) continue;
+      const std::vector<std::string> keys = protocol::claim_keys_of(*pod);
+      if (std::find(keys.begin(), keys.end(), claim->metadata.key()) == keys.end()) continue;
+      Answer of_pod = explain_pod(state, *pod, options);
+      of_pod.lines.insert(of_pod.lines.begin(), answer.lines.begin(), answer.lines.end());
+      of_pod.statements.insert(of_pod.statements.begin(), answer.statements.begin(), answer.statements.end());
+      return of_pod;
+    }
+    const JudgedPod judged = judge_pod(state, nullptr, {claim}, {}, judging(options));
+    answer.say({"NoPodUsesIt", "No pod uses it.", about});
+    add_judged(answer, judged);
+    if (judged.outcome == verdict::Answer::kDoesNotFit) answer.status = Status::kNo;
+    if (judged.outcome == verdict::Answer::kUndecided) answer.status = Status::kUnknown;
+  }
+  Table table = device_table();
+  add_claim_rows(table, state.objects, *claim);
+  answer.tables.push_back(std::move(table));
+  add_hidden(answer, state.objects);
+  return answer;
+}
+
+Table devices_of(const State& state, const std::vector<const api::Pod*>& pods) {
+  Table table = device_table();
+  std::set<std::string> listed;
+  for (const api::Pod* pod : pods)
+    for (const Claim& claim : chain_of(state, *pod).claims)
+      if (listed.insert(claim->metadata.key()).second) add_claim_rows(table, state.objects, *claim);
+  for (Column& column : table.columns)
+    if (column.key == "pods") column.wide = false;
+  return table;
+}
+
 Result<Answer> explain(State& state, const std::string& target, const ExplainOptions& options) {
   const size_t slash = target.find('/');
-  const std::string kind = slash == std::string::npos ? "pod" : to_lower(target.substr(0, slash));
+  const std::string kind = slash == std::string::npos ? "pod" : owner_kind(target.substr(0, slash));
   const std::string name = slash == std::string::npos ? target : target.substr(slash + 1);
   const std::string key = options.ns + "/" + name;
   if (!options.node.empty() && !state.objects.nodes.contains(options.node)) {
@@ -379,27 +408,39 @@ Result<Answer> explain(State& state, const std::string& target, const ExplainOpt
     return fail(not_known(state.objects, "nodes", "", "node " + quote(options.node),
                           near.empty() ? "" : "; did you mean " + quote(near) + "?"));
   }
-  static const std::vector<std::string> kKinds{"pod",         "claim",     "deployment", "replicaset",
-                                               "statefulset", "daemonset", "job",        "podgroup"};
-  if (kind == "pod" || kind == "pods" || kind == "po") {
+  if (kind == "pod") {
     const auto pod = state.objects.pods.find(key);
     if (pod == state.objects.pods.end())
       return unknown_object(state.objects, "pods", "pod", options.ns, name, state.objects.pods);
     return explain_pod(state, *pod->second, options);
   }
-  if (kind == "claim" || kind == "claims" || kind.starts_with("resourceclaim")) {
+  if (kind == "claim") {
     const auto claim = state.objects.claims.find(key);
     if (claim == state.objects.claims.end())
       return unknown_object(state.objects, "resourceclaims", "claim", options.ns, name, state.objects.claims);
     return explain_claim(state, claim->second, options);
   }
-  if (kind == "podgroup" || kind == "podgroups") return explain_pod_group(state, name, options);
-  for (const std::string& known : kKinds)
-    if (kind == known || kind == known + "s") return explain_workload(state, known, name, options);
-  const std::string near = nearest(kind, kKinds);
-  return fail(Code::kInvalidArgument,
-              "kind " + quote(kind) + " cannot be explained" +
-                  (near.empty() ? "; use one of " + join(kKinds, ", ") : "; did you mean " + quote(near) + "?"));
+  const auto owned = kind == "podgroup" ? pods_of_pod_group(state.objects, options.ns, name)
+                                        : pods_of_owner(state.objects, options.ns, kind, name);
+  if (owned.empty()) return fail(why_no_owner(state.objects, options.ns, kind, name));
+  return explain_pods(state, (kind == "podgroup" ? "PodGroup" : kind) + " " + options.ns + "/" + name, owned, options);
+}
+
+Answer explain_waiting(State& state, const WaitingScope& scope, const ExplainOptions& options) {
+  const auto pods = waiting_pods(state, scope);
+  const auto claims = waiting_claims(state.objects, scope);
+  const std::string where = (scope.ns.empty() ? "" : " in namespace " + scope.ns) +
+                            (scope.labels.match_expressions.empty() ? "" : " with these labels");
+  Answer answer = explain_causes(state, pods, claims, pod_cause(state, options), where);
+  const size_t causes = answer.tables.front().rows.size();
+  if (causes == 0) return answer;
+  std::string text =
+      (pods.empty() ? "" : counted(pods.size(), "pod")) + (pods.empty() || claims.empty() ? "" : " and ") +
+      (claims.empty() ? "" : counted(claims.size(), "claim") + (pods.empty() ? "" : " of no pod")) +
+      (pods.size() + claims.size() == 1 ? " waits" : " wait") + " for devices, for " + counted(causes, "cause") + ".";
+  answer.say(
+      {"Waiting", std::move(text), {}, "", {{"pods", pods.size()}, {"claims", claims.size()}, {"causes", causes}}});
+  return answer;
 }
 
 }  // namespace dra::inspect

@@ -64,14 +64,23 @@ void add_found(JudgedPod& judged, const WaitingMembers& group, const GroupPlaced
   size_t fit = 0;
   for (const Placed& one : placed.members) fit += one.outcome == Outcome::kFeasible;
   judged.outcome = verdict::Answer::kFits;
-  judged.lines.push_back("Fits: " + counted(fit, "member") + " now, on " + nodes_text(placed) + ".");
+  say(judged, {"Fits",
+               "Fits: " + counted(fit, "member") + " now, on " + nodes_text(placed) + ".",
+               ref_of(asked),
+               "",
+               {{"membersThatFit", fit}}});
   for (size_t i = 0; i < group.question.members.size(); ++i) {
     if (group.question.members[i].pod != &asked) continue;
     if (placed.members[i].outcome == Outcome::kFeasible) {
-      judged.lines.push_back("This pod would go to node " + placed.members[i].node + ".");
+      say(judged, {"WouldGoTo",
+                   "This pod would go to node " + placed.members[i].node + ".",
+                   ref_of(asked),
+                   "",
+                   {},
+                   {{"nodes", {placed.members[i].node}}}});
     } else {
       judged.outcome = verdict::Answer::kDoesNotFit;
-      judged.lines.push_back("This pod waits: " + placed.members[i].why + ".");
+      say(judged, {"DoesNotFit", "This pod waits: " + placed.members[i].why + ".", ref_of(asked)});
     }
   }
 }
@@ -80,11 +89,13 @@ void add_found(JudgedPod& judged, const WaitingMembers& group, const GroupPlaced
 void add_cause(JudgedPod& judged, const api::Pod& pod, const JudgeAlone& alone) {
   const JudgedPod single = alone(pod);
   if (single.outcome == verdict::Answer::kFits) {
-    judged.lines.push_back("A single member would fit: there is no place for all of them at once.");
+    say(judged,
+        {"GroupTooLarge", "A single member would fit: there is no place for all of them at once.", ref_of(pod)});
     return;
   }
   judged.lines.push_back("Pod " + pod.metadata.key() + " does not even fit alone:");
   judged.lines.insert(judged.lines.end(), single.lines.begin(), single.lines.end());
+  judged.statements.insert(judged.statements.end(), single.statements.begin(), single.statements.end());
 }
 
 }  // namespace
@@ -97,19 +108,26 @@ JudgedPod judge_group(State& state, const reconcile::View& view, const protocol:
   std::string head = "It is a member of " + member.group.shown() + ": " + counted(group.question.min_count, "pod") +
                      " must be placed together";
   if (!member.topology.required.empty()) head += ", in one " + member.topology.required;
-  judged.lines.push_back(head + ".");
+  say(judged, {"GroupMember",
+               head + ".",
+               ref_of(asked),
+               "",
+               {{"members", group.waiting}, {"ready", ready}, {"mustFitTogether", group.question.min_count}},
+               {{"groups", {member.group.shown()}}}});
   if (ready < group.question.min_count) {
-    judged.lines.push_back(
+    std::string text =
         "Does not fit: " + std::to_string(ready) + " of " + counted(group.question.min_count, "member") + " are ready" +
         (group.waiting < group.question.min_count ? ", and " + counted(group.waiting, "pod") + " of the group exist"
                                                   : "") +
-        ".");
-    if (!group.not_ready.empty()) judged.lines.push_back(group.not_ready);
+        ".";
+    say(judged, {"GroupNotReady", std::move(text), ref_of(asked)});
+    if (!group.not_ready.empty()) say(judged, {"MemberNotReady", group.not_ready});
     return judged;
   }
   const auto placed = place_group(state, group.question);
   if (!placed || placed->outcome == Outcome::kError) {
-    judged.lines.push_back("Does not fit: " + (placed ? placed->why : placed.error().message()) + ".");
+    say(judged,
+        {"DoesNotFit", "Does not fit: " + (placed ? placed->why : placed.error().message()) + ".", ref_of(asked)});
     return judged;
   }
   if (placed->outcome == Outcome::kFeasible) {
@@ -118,10 +136,10 @@ JudgedPod judge_group(State& state, const reconcile::View& view, const protocol:
   }
   if (placed->outcome != Outcome::kInfeasible) {
     judged.outcome = verdict::Answer::kUndecided;
-    judged.lines.push_back("Neither found nor refuted: " + placed->why + ".");
+    say(judged, {"Undecided", "Neither found nor refuted: " + placed->why + ".", ref_of(asked)});
     return judged;
   }
-  judged.lines.push_back("Does not fit: " + placed->why + ".");
+  say(judged, {"DoesNotFit", "Does not fit: " + placed->why + ".", ref_of(asked)});
   add_cause(judged, placed->guilty ? *group.question.members[*placed->guilty].pod : asked, alone);
   return judged;
 }

@@ -15,42 +15,6 @@
 namespace dra::inspect {
 namespace {
 
-std::string_view break_name(Break kind) {
-  switch (kind) {
-    case Break::kTemplateMissing:
-      return "TemplateMissing";
-    case Break::kClaimNotMade:
-      return "ClaimNotMade";
-    case Break::kClaimMissing:
-      return "ClaimMissing";
-    case Break::kWrongOwner:
-      return "WrongOwner";
-    case Break::kClaimStuck:
-      return "ClaimStuck";
-    case Break::kNotAllocated:
-      return "NotAllocated";
-    case Break::kAllocatedElsewhere:
-      return "AllocatedElsewhere";
-    case Break::kNotReserved:
-      return "NotReserved";
-    case Break::kWrongReservation:
-      return "WrongReservation";
-    case Break::kDriverAbsent:
-      return "DriverAbsent";
-    case Break::kDeviceGone:
-      return "DeviceGone";
-    case Break::kPoolUnusable:
-      return "PoolUnusable";
-    case Break::kDeviceTainted:
-      return "DeviceTainted";
-    case Break::kPrepareFailing:
-      return "PrepareFailing";
-    case Break::kUnhealthy:
-      return "Unhealthy";
-  }
-  return "Unknown";
-}
-
 constexpr const char* kTaken = "2026-03-01T12:00:00Z";
 
 // A pod that runs on node a with device gpu-0, which its claim "c" has held for an hour.

@@ -73,6 +73,7 @@ class Fitting {
       outcome = placed->outcome;
       if (outcome != Outcome::kFeasible) {
         answer.why = placed->why;
+        answer.cause = placed->cause;
         break;
       }
       if (answer.nodes.size() < 100) answer.nodes.push_back(placed->node);
@@ -126,6 +127,7 @@ class Fitting {
       const Made& guilty = made[placed->guilty.value_or(0)];
       const Placed alone = state_.place(&guilty.pod, guilty.claims);
       answer.why = together + ": " + placed->why;
+      answer.cause = alone.cause;
       if (alone.outcome != Outcome::kFeasible)
         answer.why = together + ", and pod " + guilty.pod.metadata.name + " does not even alone: " + alone.why;
     }
@@ -419,6 +421,7 @@ Answer to_answer(const std::vector<FitAnswer>& found, const Manifest& manifest, 
                {"MORE", "more"},
                {"NODE", "node"},
                {"DEVICES", "devices"},
+               {"CAUSE", "cause", true},
                {"WHY NOT", "whyNot", true}},
               {}};
   const Fit good = on_empty ? Fit::kWhenEmpty : Fit::kNow;
@@ -431,17 +434,21 @@ Answer to_answer(const std::vector<FitAnswer>& found, const Manifest& manifest, 
     table.rows.push_back({one.what,
                           {one.what, Cell(std::string(fit_name(one.fit)), tone), one.copies, one.placed,
                            one.more_counted_out ? Cell(one.more) : Cell(">=" + std::to_string(one.more)), node,
-                           devices_text(one.first), one.why}});
+                           devices_text(one.first), one.cause, one.why}});
     if (one.fit == Fit::kUnknown)
       answer.status = Status::kUnknown;
     else if (one.fit != good && answer.status == Status::kYes)
       answer.status = Status::kNo;
     if (!one.why.empty())
-      answer.after.push_back(one.what + (one.placed > 0 ? ", copy " + std::to_string(one.placed + 1) : "") + ": " +
-                             one.why);
+      answer.say_after({one.cause.empty() ? "DoesNotFit" : one.cause,
+                        one.what + (one.placed > 0 ? ", copy " + std::to_string(one.placed + 1) : "") + ": " + one.why,
+                        {},
+                        "",
+                        {{"copies", one.copies}, {"placed", one.placed}},
+                        {{"asked", {one.what}}}});
   }
   if (found.empty()) {
-    answer.lines.push_back("the file has no pod, workload, claim or claim template");
+    answer.say("NothingToPlace", "the file has no pod, workload, claim or claim template");
     answer.status = Status::kUsage;
   }
   answer.tables.push_back(std::move(table));

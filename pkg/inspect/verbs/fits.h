@@ -40,6 +40,7 @@ struct FitAnswer {
   std::vector<std::string> nodes;            // of the copies that were placed
   std::vector<api::AllocationResult> first;  // devices of the first copy
   std::string why;                           // why not all fit
+  std::string cause{};                       // its code (pkg/verdict/causes.h), where it is a refusal of one copy
 };
 
 // A group (a PodGroup, or a Job with the annotation) is judged as a whole, in one search: its members are those of the

@@ -137,18 +137,25 @@ void say_manager(Answer& answer, const Objects& objects, const api::Pod& pod) {
   switch (sight.health) {
     case ManagerHealth::kUnknown:
       if (objects.managers.why_hidden.empty()) return;  // an old snapshot: nothing to say
-      answer.lines.push_back(
-          "Whether a dra-controller-manager serves it is not visible: " + objects.managers.why_hidden + ".");
-      answer.lines.push_back("  " + sight.to_do);
+      answer.say({"ManagerNotVisible",
+                  "Whether a dra-controller-manager serves it is not visible: " + objects.managers.why_hidden + ".",
+                  {},
+                  "",
+                  {},
+                  {},
+                  {{"ToDo", sight.to_do}}});
       if (answer.status == Status::kYes) answer.status = Status::kUnknown;
       return;
     case ManagerHealth::kServes:
-      if (answer.status == Status::kYes) answer.lines.push_back("Its manager: " + sight.text + ".");
+      if (answer.status == Status::kYes) answer.say("ManagerServes", "Its manager: " + sight.text + ".");
       return;
     case ManagerHealth::kNobody:
     case ManagerHealth::kIdle:
-      answer.lines.push_back(sentence);
-      if (!sight.to_do.empty()) answer.lines.push_back("  " + sight.to_do);
+      answer.say({sight.health == ManagerHealth::kNobody ? "ManagerAbsent" : "ManagerIdle", sentence});
+      if (!sight.to_do.empty()) {
+        answer.lines.push_back("  " + sight.to_do);
+        answer.statements.back().remedies.push_back({"ToDo", sight.to_do});
+      }
       answer.status = Status::kNo;
       return;
   }

@@ -105,10 +105,20 @@ bool compare(Answer& answer, const std::string& claim, const std::optional<api::
   const auto now = sorted_devices(is, with_requests);
   const auto then = was ? sorted_devices(*was, with_requests) : std::vector<std::string>();
   if (was && then != now) {
-    answer.lines.push_back("Claim " + claim + " then: " + join(then, ", ") + ". Now: " + join(now, ", ") + ".");
+    answer.say({"ClaimDiffers",
+                "Claim " + claim + " then: " + join(then, ", ") + ". Now: " + join(now, ", ") + ".",
+                {},
+                "",
+                {},
+                {{"claims", {claim}}, {"then", then}, {"now", now}}});
     return true;
   }
-  answer.lines.push_back("Claim " + claim + (was ? ": the same, " : " (not allocated then): ") + join(now, ", ") + ".");
+  answer.say({was ? "ClaimSame" : "ClaimNew",
+              "Claim " + claim + (was ? ": the same, " : " (not allocated then): ") + join(now, ", ") + ".",
+              {},
+              "",
+              {},
+              {{"claims", {claim}}, {"now", now}}});
   return false;
 }
 
@@ -140,17 +150,24 @@ Result<Answer> replay(const Objects& objects, const std::string& target, const s
   if (placed.outcome != allocator::Outcome::kFeasible) {
     if (const std::string unseen = why_undecidable(objects); !unseen.empty()) {
       answer.status = Status::kUnknown;
-      answer.lines.push_back("Pod " + key + ": " + unseen + ".");
+      answer.say("NotVisible", "Pod " + key + ": " + unseen + ".");
       return answer;
     }
     const bool waits = was->node_name.empty();
     if (!waits) answer.status = Status::kNo;
-    answer.lines.push_back(waits ? "The same: pod " + key + " does not fit: " + placed.why
-                                 : "Decided then: " + was->node_name + ". Decided now: it does not fit: " + placed.why);
+    answer.say(placed.cause.empty() ? "DoesNotFit" : placed.cause,
+               waits ? "The same: pod " + key + " does not fit: " + placed.why
+                     : "Decided then: " + was->node_name + ". Decided now: it does not fit: " + placed.why);
     return answer;
   }
   bool differs = !was->node_name.empty() && was->node_name != placed.node;
-  if (differs) answer.lines.push_back("Node then: " + was->node_name + ". Node now: " + placed.node + ".");
+  if (differs)
+    answer.say({"NodeDiffers",
+                "Node then: " + was->node_name + ". Node now: " + placed.node + ".",
+                {},
+                "",
+                {},
+                {{"then", {was->node_name}}, {"now", {placed.node}}}});
   size_t next = 0;
   for (size_t i = 0; i < asked.size(); ++i)
     if (!asked[i]->status.allocation)  // shared with others: kept
@@ -165,6 +182,8 @@ Result<Answer> replay(const Objects& objects, const std::string& target, const s
                               : "Pod " + key + ": " +
                                     (was->node_name.empty() ? "fits now, on " : "the same decision, on ") +
                                     placed.node + ".");
+  answer.statements.insert(answer.statements.begin(),
+                           {differs ? "DecisionDiffers" : "SameDecision", answer.lines.front()});
   return answer;
 }
 

@@ -169,15 +169,18 @@ std::vector<std::string> rules_to_remove(const Objects& objects, const std::opti
 Answer taint_answer(const TaintPlan& plan, bool written) {
   Answer answer{"DRATaint"};
   const bool several = !plan.tainted_with.empty() && plan.devices.size() > 1;
+  Statement reach{"Devices", counted(plan.devices.size(), "device")};
   if (several)
-    answer.lines.push_back(counted(plan.devices.size(), "device") + ": " + plan.devices.front() + " and " +
-                           counted(plan.devices.size() - 1, "device") + " on the same silicon" +
-                           (plan.devices.size() <= 4 ? ": " + join({plan.devices.begin() + 1, plan.devices.end()}, ", ")
-                                                     : ", from " + plan.devices[1] + " to " + plan.devices.back()));
-  else
-    answer.lines.push_back(counted(plan.devices.size(), "device") +
-                           (plan.devices.size() <= 4 ? ": " + join(plan.devices, ", ") : ""));
-  for (const std::string& who : plan.honoured) answer.lines.push_back("honoured by " + who);
+    reach.message += ": " + plan.devices.front() + " and " + counted(plan.devices.size() - 1, "device") +
+                     " on the same silicon" +
+                     (plan.devices.size() <= 4 ? ": " + join({plan.devices.begin() + 1, plan.devices.end()}, ", ")
+                                               : ", from " + plan.devices[1] + " to " + plan.devices.back());
+  else if (plan.devices.size() <= 4)
+    reach.message += ": " + join(plan.devices, ", ");
+  reach.counts.emplace_back("devices", plan.devices.size());
+  reach.names.emplace_back("devices", plan.devices);
+  answer.say(std::move(reach));
+  for (const std::string& who : plan.honoured) answer.say("HonouredBy", "honoured by " + who);
   Table table{"", "evicted", {{"POD", "pod"}, {"NODE", "node"}, {"THEN", "then"}}, {}};
   for (const PodFate& fate : plan.evicted)
     table.rows.push_back(
@@ -185,14 +188,18 @@ Answer taint_answer(const TaintPlan& plan, bool written) {
   if (!plan.evicted.empty()) answer.lines.push_back("pods that would go:");
   answer.tables.push_back(std::move(table));
   if (!plan.refusal.empty()) {
-    answer.after.push_back("Nothing was written: " + plan.refusal);
+    answer.say_after({"NothingWritten", "Nothing was written: " + plan.refusal});
     answer.status = Status::kNo;
     return answer;
   }
   for (const std::string& name : plan.names)
-    answer.after.push_back(plan.there.contains(name) ? "devicetaintrule/" + name + " is there already"
-                           : written                 ? "created devicetaintrule/" + name
-                                                     : "would create devicetaintrule/" + name);
+    answer.say_after({plan.there.contains(name) ? "RuleThere"
+                      : written                 ? "RuleCreated"
+                                                : "RuleWouldBeCreated",
+                      plan.there.contains(name) ? "devicetaintrule/" + name + " is there already"
+                      : written                 ? "created devicetaintrule/" + name
+                                                : "would create devicetaintrule/" + name,
+                      {"DeviceTaintRule", "", name}});
   if (several)
     answer.after.push_back("Those after the first have the label " + std::string(kTaintedWith) + "=" +
                            plan.tainted_with + ". kubectl dra untaint of " + plan.tainted_with +

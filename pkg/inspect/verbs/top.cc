@@ -74,8 +74,9 @@ Answer top_classes(State& state) {
   }
   const bool hidden = state.objects.hides("deviceclasses");
   if (table.rows.empty())
-    answer.lines.push_back(hidden ? "device classes are not visible: you may not list deviceclasses"
-                                  : "there are no device classes");
+    answer.say(
+        hidden ? "NotVisible" : "NoClasses",
+        hidden ? "device classes are not visible: you may not list deviceclasses" : "there are no device classes");
   answer.tables.push_back(std::move(table));
   if (hidden || devices_are_uncertain(state.objects)) answer.status = Status::kUnknown;
   note_hidden(answer, state.objects);
@@ -126,12 +127,12 @@ Answer top_claims(const State& state, const Scope& scope) {
           some_or_dash(node_of(*claim)), some_or_dash(join(consumers_of(state.objects, *claim), ",")),
           age_text(claim->metadata.creation_timestamp, state.objects.taken), join(devices, " ")}});
   }
+  const bool hidden = hidden_in(state.objects, "resourceclaims", scope);
   if (table.rows.empty())
-    answer.lines.push_back(hidden_in(state.objects, "resourceclaims", scope)
-                               ? "claims are not visible: you may not list resourceclaims"
-                               : "there are no claims here");
+    answer.say(hidden ? "NotVisible" : "NoClaims",
+               hidden ? "claims are not visible: you may not list resourceclaims" : "there are no claims here");
   answer.tables.push_back(std::move(table));
-  if (hidden_in(state.objects, "resourceclaims", scope)) answer.status = Status::kUnknown;
+  if (hidden) answer.status = Status::kUnknown;
   note_hidden(answer, state.objects);
   return answer;
 }
@@ -167,12 +168,15 @@ Answer top_namespaces(const State& state, const Scope& scope) {
     }
     table.rows.push_back({"namespace/" + name, {name, sum.claims, sum.allocated, sum.devices, sum.waiting}});
   }
-  if (table.rows.empty())
-    answer.lines.push_back(hidden_in(state.objects, "resourceclaims", scope) || hidden_in(state.objects, "pods", scope)
-                               ? "whether there are claims, or pods that wait for any, is not visible"
-                               : "there are no claims, and no pods that wait for any");
+  const bool hidden = hidden_in(state.objects, "resourceclaims", scope);
+  if (table.rows.empty()) {
+    const bool unseen = hidden || hidden_in(state.objects, "pods", scope);
+    answer.say(unseen ? "NotVisible" : "NoClaims",
+               unseen ? "whether there are claims, or pods that wait for any, is not visible"
+                      : "there are no claims, and no pods that wait for any");
+  }
   answer.tables.push_back(std::move(table));
-  if (hidden_in(state.objects, "resourceclaims", scope)) answer.status = Status::kUnknown;
+  if (hidden) answer.status = Status::kUnknown;
   note_hidden(answer, state.objects);
   return answer;
 }

@@ -272,10 +272,10 @@ Answer top_nodes(State& state, const Scope& scope) {
       if (answer.notes.size() < 20) answer.notes.push_back("pool " + trouble);
   }
   if (table.rows.empty())
-    answer.lines.push_back(state.objects.hides("resourceslices")
-                               ? "devices are not visible: you may not list resourceslices"
-                           : scope.node.empty() ? "no devices are published"
-                                                : "no devices are published for node " + scope.node);
+    answer.say(state.objects.hides("resourceslices") ? "NotVisible" : "NoDevices",
+               state.objects.hides("resourceslices") ? "devices are not visible: you may not list resourceslices"
+               : scope.node.empty()                  ? "no devices are published"
+                                                     : "no devices are published for node " + scope.node);
   answer.after = sums_of(bins);
   if (devices_are_uncertain(state.objects)) answer.status = Status::kUnknown;
   answer.tables.push_back(std::move(table));

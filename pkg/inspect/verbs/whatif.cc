@@ -434,6 +434,7 @@ Result<std::vector<PodFate>> whatif(const Objects& objects, const Change& change
       } else {
         const auto why = after.find(gone.successor);
         fate.why = why != after.end() ? why->second.why : foreign_gates(*simulation.after.pods.at(gone.successor));
+        if (why != after.end()) fate.cause = why->second.cause;
       }
     }
     fates.push_back(std::move(fate));
@@ -446,8 +447,8 @@ Result<std::vector<PodFate>> whatif(const Objects& objects, const Change& change
                       : then   ? Fate::kNoLonger
                       : is_new ? Fate::kWaits
                                : Fate::kStaysWaiting;
-    fates.push_back(
-        {key, kind, "", placed.node, now ? device_names(placed) : std::vector<std::string>{}, now ? "" : placed.why});
+    fates.push_back({key, kind, "", placed.node, now ? device_names(placed) : std::vector<std::string>{},
+                     now ? "" : placed.why, now ? "" : placed.cause});
   }
   for (const auto& [key, pod] : simulation.after.pods)
     if (!objects.pods.contains(key) && !listed.contains(key) && !after.contains(key))
@@ -477,14 +478,69 @@ std::string taint_reaches(const Objects& objects, const Change& change) {
   return "";
 }
 
+namespace {
+
+// Rows of one kind in the table; -o wide and JSON have all.
+constexpr size_t kMostRowsAlike = 5;
+
+// The reasons of pods that wait or are gone: one sentence for all that have the same, up to figures and names.
+class WhyTheyWait {
+ public:
+  // False: there are enough rows like this one.
+  bool add(const PodFate& fate, const std::string& why) {
+    std::string key = std::string(fate_name(fate.fate)) + fate.cause;
+    if (fate.cause.empty()) key += why;
+    Group& group = groups_[key];
+    if (group.pods.empty()) {
+      group.why = why;
+      group.cause = fate.cause.empty() ? "Waits" : fate.cause;
+      order_.push_back(key);
+    }
+    group.pods.push_back(fate.pod);
+    return group.pods.size() <= kMostRowsAlike;
+  }
+  void say(Answer& answer) const {
+    for (const std::string& key : order_) {
+      const Group& group = groups_.at(key);
+      const size_t others = group.pods.size() - 1;
+      answer.say_after(
+          {group.cause,
+           group.pods.front() + (others > 0 ? " and " + std::to_string(others) + " more" : "") + ": " + group.why,
+           {},
+           "",
+           {{"pods", group.pods.size()}},
+           {{"pods", group.pods}}});
+    }
+  }
+
+ private:
+  struct Group {
+    std::string why, cause;
+    std::vector<std::string> pods;
+  };
+  std::map<std::string, Group> groups_;
+  std::vector<std::string> order_;
+};
+
+}  // namespace
+
 Answer whatif_answer(const std::vector<PodFate>& fates, const Objects& objects) {
   Answer answer{"DRAWhatIf"};
-  Table table{
-      "",
-      "pods",
-      {{"POD", "pod"}, {"WHAT", "what"}, {"FROM", "from"}, {"TO", "to"}, {"DEVICES", "devices"}, {"WHY", "why", true}},
-      {}};
+  Table table{"",
+              "pods",
+              {{"POD", "pod"},
+               {"WHAT", "what"},
+               {"FROM", "from"},
+               {"TO", "to"},
+               {"DEVICES", "devices"},
+               {"CAUSE", "cause", true},
+               {"WHY", "why", true}},
+              {}};
+  WhyTheyWait reasons;
   const std::string unseen = why_undecidable(objects);
+  const auto stay = static_cast<size_t>(
+      std::count_if(fates.begin(), fates.end(), [](const PodFate& fate) { return fate.fate == Fate::kStaysWaiting; }));
+  const bool many_stay = stay > kMostRowsAlike;
   for (const PodFate& fate : fates) {
     const std::string& why = fate.why.empty() || unseen.empty() ? fate.why : unseen;
     const bool bad = fate.fate == Fate::kWaits || fate.fate == Fate::kGone || fate.fate == Fate::kNoLonger;
@@ -496,10 +552,19 @@ Answer whatif_answer(const std::vector<PodFate>& fates, const Objects& objects) 
                            Cell(std::string(fate_name(fate.fate)), bad    ? Tone::kBad
                                                                    : good ? Tone::kGood
                                                                           : Tone::kPlain),
-                           or_dash(fate.before), or_dash(fate.after), or_dash(join(fate.devices, ",")), why}});
-    if (bad && !why.empty()) answer.after.push_back(fate.pod + ": " + why);
+                           or_dash(fate.before), or_dash(fate.after), Cell::list(fate.devices), fate.cause, why},
+                          fate.fate == Fate::kStaysWaiting && many_stay});
+    if (bad && !why.empty()) table.rows.back().aside = !reasons.add(fate, why);
   }
-  if (fates.empty()) answer.lines.push_back("no pod moves, waits or starts");
+  reasons.say(answer);
+  if (many_stay)
+    answer.say_after({"StayWaiting",
+                      counted(stay, "pod") + " that waited before " + (stay == 1 ? "waits" : "wait") +
+                          " after, too; -o wide lists them",
+                      {},
+                      "",
+                      {{"pods", stay}}});
+  if (fates.empty()) answer.say("NothingChanges", "no pod moves, waits or starts");
   answer.tables.push_back(std::move(table));
   if (const std::string why = why_volumes_are_not_judged(objects); !why.empty() && any_with_volumes(fates, objects))
     answer.notes.push_back("volumes are not judged: " + why);

@@ -47,7 +47,8 @@ struct PodFate {
   std::string before;  // node, or ""
   std::string after;   // node, or ""
   std::vector<std::string> devices;
-  std::string why;  // why it waits
+  std::string why;      // why it waits
+  std::string cause{};  // its code (pkg/verdict/causes.h), where it is one of a refusal
 };
 
 // kTaint of one device: which devices would get the taint, and what rules of others do with it; empty for others.

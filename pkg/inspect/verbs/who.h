@@ -1,4 +1,5 @@
-// who: the devices of a node and their holders, with partitions below their parent device. Pure over a State.
+// who: the devices of a node and their holders, with partitions below their parent device; or the devices of a pod, a
+// claim or an owner of pods. Pure over a State.
 #pragma once
 
 #include <string>
@@ -8,7 +9,14 @@
 
 namespace dra::inspect {
 
-// `target`: "NODE" or "NODE/DEVICE". Errors: the node or device is not known; similar names are suggested.
-Result<Answer> who(State& state, const std::string& target);
+struct WhoOptions {
+  std::string ns = "default";  // of a pod, a claim or an owner
+  // One row for a card that is free or held as a whole, without its partitions.
+  bool fold = false;
+};
+
+// `target`: "NODE", "NODE/DEVICE", "pod/X", "claim/X" or "KIND/X" as explain() takes them. Errors: the node, device or
+// object is not known; similar names are suggested.
+Result<Answer> who(State& state, const std::string& target, const WhoOptions& options = {});
 
 }  // namespace dra::inspect
