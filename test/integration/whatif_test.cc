@@ -226,16 +226,24 @@ class Situation {
     }
   }
 
-  // The rule, and what kube-controller-manager does if it evicts.
+  // The taint, by a rule or, from a server that does not serve rules, by the driver; and what kube-controller-manager
+  // does if it evicts.
   void taint(const std::string& node, const std::string& device, const std::string& effect) {
-    Json selector{{"driver", kDriver}, {"pool", node}};
-    if (!device.empty()) selector["device"] = device;
-    api().create({{"apiVersion", "resource.k8s.io/v1beta2"},
-                  {"kind", "DeviceTaintRule"},
-                  {"metadata", {{"name", "broken"}}},
-                  {"spec",
-                   {{"deviceSelector", selector},
-                    {"taint", {{"key", "example.com/broken"}, {"value", "yes"}, {"effect", effect}}}}}});
+    Json taint{{"key", "example.com/broken"}, {"value", "yes"}, {"effect", effect}};
+    if (api().exists(Api::path("DeviceTaintRule"))) {
+      Json selector{{"driver", kDriver}, {"pool", node}};
+      if (!device.empty()) selector["device"] = device;
+      api().create({{"apiVersion", "resource.k8s.io/v1beta2"},
+                    {"kind", "DeviceTaintRule"},
+                    {"metadata", {{"name", "broken"}}},
+                    {"spec", {{"deviceSelector", selector}, {"taint", taint}}}});
+    } else {
+      Json published = slice(node, kDevices)["spec"];
+      published["pool"]["generation"] = 2;
+      for (Json& one : published["devices"])
+        if (device.empty() || one["name"] == device) one["taints"] = Json::array({taint});
+      api().merge(Api::path("ResourceSlice", slice(node, kDevices)["metadata"]["name"]), {{"spec", published}});
+    }
     cluster_.pass(1s);
     if (effect != "NoExecute") return;
     std::set<std::string> uids;
