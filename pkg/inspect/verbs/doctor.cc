@@ -316,7 +316,7 @@ void check_pods(const State& state, Findings& findings) {
   const Objects& objects = state.objects;
   findings.begin("waiting pods", "no pod with claims has waited for 5 minutes");
   for (const auto& [key, pod] : objects.pods) {
-    if (pod->resource_claims.empty() || pod->terminal()) continue;
+    if ((pod->resource_claims.empty() && !pod->extended_resource_claim_status) || pod->terminal()) continue;
     const Chain chain = chain_of(state, *pod);
     const bool waits = pod->node_name.empty() && older_than(pod->metadata.creation_timestamp, objects.taken, kLongWait);
     if (!chain.broken.empty() && (waits || !pod->node_name.empty()))
