@@ -1,5 +1,6 @@
 #include "pkg/inspect/state/alignment.h"
 
+#include <algorithm>
 #include <map>
 
 #include "pkg/api/location_attributes.h"
@@ -61,7 +62,8 @@ std::string words_of(const SilentAttribute& silent) {
   if (silent.nodes.size() > named.size()) named.emplace_back("...");
   return std::string(api::is_numa_node(silent.attribute) ? "it is -1, unknown, on "
                                                          : "all devices of a node share one value on ") +
-         std::to_string(silent.nodes.size()) + " of " + counted(silent.of, "node") + " (" + join(named, ", ") + ")";
+         std::to_string(silent.nodes.size()) + " of " + std::to_string(silent.of) + " nodes (" + join(named, ", ") +
+         ")";
 }
 
 bool is_about(const SilentAttribute& silent, std::string_view wanted) {
