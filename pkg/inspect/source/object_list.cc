@@ -14,7 +14,7 @@ using nlohmann::json;
 
 constexpr size_t kMaxDepthOfTimes = 12;  // conditions and managed fields are less deep
 
-std::string text_in(const json& object, const char* key) {
+std::string string_in_object(const json& object, const char* key) {
   const auto found = object.is_object() ? object.find(key) : object.end();
   return object.is_object() && found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
@@ -45,8 +45,8 @@ class ListReader {
     const auto items = document.is_object() ? document.find("items") : document.end();
     if (!document.is_object() || items == document.end() || !items->is_array()) return add(document, "", "");
     // A list of one kind as a server sends it need not repeat the kind in its items.
-    std::string kind = text_in(document, "kind");
-    const std::string version = text_in(document, "apiVersion");
+    std::string kind = string_in_object(document, "kind");
+    const std::string version = string_in_object(document, "apiVersion");
     if (kind.ends_with("List")) kind.resize(kind.size() - 4);
     for (json& item : *items) add(item, version, kind);
   }
@@ -69,7 +69,7 @@ class ListReader {
  private:
   void add(json& object, const std::string& list_version, const std::string& list_kind) {
     if (!object.is_object()) return;
-    std::string version = text_in(object, "apiVersion"), kind = text_in(object, "kind");
+    std::string version = string_in_object(object, "apiVersion"), kind = string_in_object(object, "kind");
     if (version.empty()) version = list_version;
     if (kind.empty()) kind = list_kind;
     const size_t slash = version.find('/');
@@ -110,7 +110,7 @@ class ListReader {
 }  // namespace
 
 bool is_gzip(std::string_view bytes) {
-  return bytes.starts_with("\x1f\x8b");
+  return bytes.starts_with('\x1f');  // no text begins so, and a snapshot may be cut off after it
 }
 
 Result<Objects> read_object_list(std::string_view text, const std::string& name) {

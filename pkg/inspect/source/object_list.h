@@ -1,7 +1,7 @@
 // A cluster from what `kubectl get nodes,deviceclasses,resourceslices,resourceclaims,pods -A -o yaml` (or json)
 // printed: what people attach to a bug report, in place of a snapshot (snapshot.h).
 //
-//   Result<Objects> objects = read_object_list(bytes, "dump.yaml");
+//   Result<Objects> objects = read_object_list(bytes, path);
 //
 // Lists, and documents with one object each, are both read; objects of other kinds are ignored. Such a file does not
 // say when it was written: the "now" of answers is the latest time in its objects. A kind that the file must have and
@@ -19,7 +19,7 @@ namespace dra::inspect {
 
 inline constexpr size_t kMaxObjectList = size_t{256} << 20;  // bytes
 
-// Whether the bytes are gzip, as a snapshot is.
+// Whether the bytes are, or begin like, gzip, as a snapshot is.
 bool is_gzip(std::string_view bytes);
 // `name` is for messages and becomes the origin.
 Result<Objects> read_object_list(std::string_view text, const std::string& name);

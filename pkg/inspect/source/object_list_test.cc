@@ -13,7 +13,7 @@ kind: List
 items:
 - apiVersion: v1
   kind: Node
-  metadata: {name: a, uid: n, creationTimestamp: "2026-03-01T10:00:00Z"}
+  metadata: {name: a, uid: node-a, creationTimestamp: "2026-03-01T10:00:00Z"}
   status:
     conditions: [{type: Ready, status: "True", lastHeartbeatTime: "2026-03-01T12:00:00Z"}]
 - apiVersion: resource.k8s.io/v1
