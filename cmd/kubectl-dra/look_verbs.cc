@@ -3,6 +3,7 @@
 #include "pkg/inspect/answer/sort.h"
 #include "pkg/inspect/source/label_filter.h"
 #include "pkg/inspect/verbs/explain.h"
+#include "pkg/inspect/verbs/explain_owner.h"
 #include "pkg/inspect/verbs/top.h"
 #include "pkg/inspect/verbs/who.h"
 
@@ -51,6 +52,29 @@ Result<inspect::Answer> run_who(Call& call) {
   return inspect::who(**loaded, target, {call.ns(), for_people});
 }
 
+// A workload that is there and has no pods; nothing: it is not, or it cannot be read.
+std::optional<inspect::Answer> explain_workload_without_pods(Call& call, const std::string& target) {
+  static const std::vector<client::Resource> kWorkloads{{"batch", "v1", "jobs", "Job", true},
+                                                        {"apps", "v1", "deployments", "Deployment", true},
+                                                        {"apps", "v1", "replicasets", "ReplicaSet", true},
+                                                        {"apps", "v1", "statefulsets", "StatefulSet", true},
+                                                        {"apps", "v1", "daemonsets", "DaemonSet", true}};
+  const size_t slash = target.find('/');
+  const std::string kind = to_lower(target.substr(0, slash));
+  const auto known = std::find_if(kWorkloads.begin(), kWorkloads.end(), [&](const client::Resource& one) {
+    return kind == one.plural || kind == to_lower(one.kind);
+  });
+  if (!call.common.from.empty() || slash == std::string::npos || known == kWorkloads.end()) return std::nullopt;
+  const auto text = call.request([&](client::RestClient& client, client::RestClient::Done done) {
+    return client.get({*known, call.ns(), target.substr(slash + 1), ""}, std::move(done));
+  });
+  const auto objects = call.load();
+  const auto options = call.state_options();
+  if (!text || !objects || !options) return std::nullopt;
+  auto answer = inspect::explain_without_pods(**objects, *options, call.ns(), *text);
+  return answer ? std::optional(std::move(*answer)) : std::nullopt;
+}
+
 Result<inspect::Answer> run_explain(Call& call) {
   const bool about_one = !call.words.empty();
   if (call.common.all_namespaces && about_one)
@@ -73,7 +97,10 @@ Result<inspect::Answer> run_explain(Call& call) {
   if (!about_one) return inspect::explain_waiting(**loaded, scope, options);
   // "pod X" is "pod/X".
   const std::string target = call.words.size() == 2 ? call.words[0] + "/" + call.words[1] : call.words[0];
-  return inspect::explain(**loaded, target, options);
+  auto answer = inspect::explain(**loaded, target, options);
+  if (!answer && answer.error().code() == Code::kNotFound)
+    if (auto without_pods = explain_workload_without_pods(call, target)) return *without_pods;
+  return answer;
 }
 
 const RegisterVerb kTop(

@@ -4,8 +4,9 @@
 //
 // On a ResourceClaim (a template sets it in spec.metadata.annotations). The devices of all claims of a pod with the
 // same attribute should share one value of it, as matchAttribute would require within one claim: a device without the
-// attribute agrees with no other. Of several attributes the heaviest set that some node can meet is met; a weight is 1
-// to 100, default 1.
+// attribute agrees with no other, nor does one whose value says nothing (a numaNode of -1; a pcieRoot that all devices
+// of the node share, as in virtual machines). Of several attributes the heaviest set that some node can meet is met; a
+// weight is 1 to 100, default 1.
 //
 // Tenants write this: unknown text is ignored and reported, and a pod has at most kMaxPreferences. Pure.
 #pragma once

@@ -22,6 +22,7 @@ struct OneDevice {
   std::string driver, pool, name, root;
   int64_t numa = 0;
   bool held = false;
+  bool says_root = true;  // the node's devices have different ones
 };
 
 struct Ask {
@@ -69,6 +70,13 @@ LocalWorld random_local_world(uint64_t seed) {
     add("gpu", 4 + up_to(4));
     add("nic", 4 + up_to(4));
     add("cpu", 2);
+    // A virtual machine: its devices say nothing about where they are, or all but one.
+    const bool unknown_numa = up_to(4) == 0, one_root = up_to(4) == 0, but_one = up_to(3) == 0;
+    for (OneDevice& device : devices) {
+      if (unknown_numa && (!but_one || &device != &devices[1])) device.numa = -1;
+      if (one_root && (!but_one || &device != &devices[1])) device.root = "pci0000:00";
+      device.says_root = !one_root || but_one;
+    }
   }
   static const std::vector<std::string> kPrefer = {
       "same:resource.kubernetes.io/pcieRoot, same:resource.kubernetes.io/numaNode",
@@ -101,9 +109,10 @@ int weight_met(const LocalWorld& world, const std::vector<std::vector<OneDevice>
   int sum = 0;
   for (const auto& [attribute, devices] : tied) {
     const auto same = [root = attribute == kRoot, first = devices[0]](const OneDevice* device) {
-      return root ? device->root == first->root : device->numa == first->numa;
+      return root ? device->root == first->root && device->says_root
+                  : device->numa == first->numa && device->numa != -1;
     };
-    if (std::all_of(devices.begin(), devices.end(), same)) sum += weights[attribute];
+    if (devices.size() == 1 || std::all_of(devices.begin(), devices.end(), same)) sum += weights[attribute];
   }
   return sum;
 }

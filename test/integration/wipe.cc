@@ -45,9 +45,11 @@ void wipe_ours(Api& api, const std::string& collection) {
 }  // namespace
 
 void wipe(Api& api) {
+  // First what makes others.
   for (const char* kind :
-       {"Pod", "ResourceClaim", "ResourceClaimTemplate", "ResourceSlice", "DeviceClass", "Node", "Event"})
+       {"ReplicaSet", "Pod", "ResourceClaim", "ResourceClaimTemplate", "ResourceSlice", "DeviceClass", "Node", "Event"})
     wipe_kind(api, kind);
+  if (api.exists(Api::path("DeviceTaintRule"))) wipe_kind(api, "DeviceTaintRule");
   // All except the API server's own.
   for (const Json& lease : api.list("Lease"))
     if (!lease["metadata"]["name"].get<std::string>().starts_with("apiserver-"))

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "pkg/api/location_attributes.h"
 #include "pkg/inventory/value_code.h"
 
 namespace dra::allocator {
@@ -13,12 +14,28 @@ using inventory::StrId;
 namespace {
 constexpr size_t kMaxMaskWords = 1 << 18;
 constexpr size_t kMaxKeptValues = 8u << 20;
+
+// Devices whose value says nothing have none afterwards. `unknown`: the number of a numaNode of -1.
+void forget(Column& column, std::string_view attribute, uint32_t unknown) {
+  if (api::is_numa_node(attribute)) {
+    std::replace(column.value.begin(), column.value.end(), unknown, kNoValue);
+    return;
+  }
+  uint32_t shared = kNoValue;
+  size_t devices = 0;
+  for (const uint32_t value : column.value) {
+    if (value == kNoValue) continue;
+    if (devices++ > 0 && value != shared) return;
+    shared = value;
+  }
+  if (devices > 1) std::fill(column.value.begin(), column.value.end(), kNoValue);
+}
 }  // namespace
 
-const Column& Columns::get(const inventory::NodeView& view, StrId key) {
-  auto& kept = kept_[Key{view.stamp, key}];
+const Column& Columns::get(const inventory::NodeView& view, StrId key, Values which) {
+  auto& kept = kept_[Key{view.stamp, key, which}];
   if (!kept) {
-    kept = make(view, key);
+    kept = make(view, key, which);
     kept_values_ += kept->value.size() + kept->with.size() * (kept->value.size() / 64 + 4);
     device_index_.strings().retain(key);
   }
@@ -35,7 +52,7 @@ void Columns::trim() {
   if (kept_values_ > kMaxKeptValues) clear();
 }
 
-std::unique_ptr<Column> Columns::make(const inventory::NodeView& view, StrId key) const {
+std::unique_ptr<Column> Columns::make(const inventory::NodeView& view, StrId key, Values which) const {
   auto column = std::make_unique<Column>();
   std::unordered_map<std::string_view, uint32_t> numbers;
   std::unordered_map<StrId, uint32_t> scalars;
@@ -78,6 +95,10 @@ std::unique_ptr<Column> Columns::make(const inventory::NodeView& view, StrId key
       scalars.emplace(value, entry);
       column->value.push_back(entry);
     }
+  }
+  if (which == Values::kTelling && (api::is_numa_node(name) || api::is_pcie_root(name))) {
+    const auto unknown = numbers.find(inventory::encode_value(api::kUnknownNumaNode));
+    forget(*column, name, unknown == numbers.end() ? kNoValue : unknown->second);
   }
   column->values = static_cast<uint32_t>(numbers.size());
   size_t words = column->value.size() / 64;

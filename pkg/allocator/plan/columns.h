@@ -33,11 +33,17 @@ struct Column {
   bool missing(uint32_t device) const { return value[device] == kNoValue; }
 };
 
+// Whether a value that says nothing about where a device is counts as one.
+enum class Values : uint8_t {
+  kAll,      // as upstream's matchAttribute counts them
+  kTelling,  // not a numaNode of -1 (unknown), nor a pcieRoot that all devices of the node share (a virtual machine)
+};
+
 class Columns {
  public:
   explicit Columns(inventory::DeviceIndex& device_index) : device_index_(device_index) {}
   ~Columns() { clear(); }
-  const Column& get(const inventory::NodeView& view, inventory::StrId key);
+  const Column& get(const inventory::NodeView& view, inventory::StrId key, Values which = Values::kAll);
   void clear();
   void trim();  // between decisions
 
@@ -45,12 +51,15 @@ class Columns {
   struct Key {
     uint64_t stamp;
     inventory::StrId key;
+    Values which;
     bool operator==(const Key&) const = default;
   };
   struct KeyHash {
-    size_t operator()(const Key& k) const { return k.stamp * 0x9e3779b97f4a7c15ull ^ k.key; }
+    size_t operator()(const Key& k) const {
+      return k.stamp * 0x9e3779b97f4a7c15ull ^ (uint64_t{k.key} << 1 | static_cast<uint64_t>(k.which));
+    }
   };
-  std::unique_ptr<Column> make(const inventory::NodeView& view, inventory::StrId key) const;
+  std::unique_ptr<Column> make(const inventory::NodeView& view, inventory::StrId key, Values which) const;
 
   inventory::DeviceIndex& device_index_;
   std::unordered_map<Key, std::unique_ptr<Column>, KeyHash> kept_;

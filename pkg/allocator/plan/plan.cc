@@ -277,9 +277,11 @@ class Planner {
 
   void add_column(PlanConstraint& constraint) {
     inventory::StrId key = device_index_.strings().intern(constraint.attribute);
-    const auto [column, fresh] = at_.column_of.try_emplace(key, static_cast<uint32_t>(plan_.columns.size()));
+    const Values which = constraint.claim == kAllClaims ? Values::kTelling : Values::kAll;
+    const auto [column, fresh] =
+        at_.column_of.try_emplace(std::pair(key, which), static_cast<uint32_t>(plan_.columns.size()));
     constraint.column = column->second;
-    fresh ? plan_.columns.push_back(key) : device_index_.strings().release(key);
+    fresh ? plan_.columns.push_back({key, which}) : device_index_.strings().release(key);
   }
 
   void add_tie(const Preference& tie) {
@@ -308,7 +310,7 @@ class Planner {
       }
     }
     for (const PlanConstraint& constraint : plan_.constraints) {
-      add(constraint.attribute.size() << 1 | constraint.distinct);
+      add(constraint.attribute.size() << 2 | uint64_t{constraint.claim == kAllClaims} << 1 | constraint.distinct);
       plan_.shape += constraint.attribute;
       if (constraint.anchors == nullptr) continue;
       for (const Anchor& anchor : *constraint.anchors) {
@@ -331,7 +333,7 @@ class Planner {
 };
 
 Plan::~Plan() {
-  for (inventory::StrId key : columns) device_index_.strings().release(key);
+  for (const PlanColumn& column : columns) device_index_.strings().release(column.key);
 }
 
 std::shared_ptr<Plan> begin_plan(const std::vector<std::shared_ptr<const api::ResourceClaim>>& claims,

@@ -5,6 +5,7 @@
 // one.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,6 +14,7 @@
 #include <vector>
 
 #include "pkg/allocator/locality.h"
+#include "pkg/allocator/plan/columns.h"
 #include "pkg/allocator/plan/filters.h"
 #include "pkg/allocator/reasons.h"
 #include "pkg/api/resource.h"
@@ -50,6 +52,11 @@ struct PlanRequest {
 // For a constraint on requests of several claims (Request::preferences).
 inline constexpr uint32_t kAllClaims = UINT32_MAX;
 
+struct PlanColumn {
+  inventory::StrId key = 0;  // of the attribute; referenced
+  Values which = Values::kAll;
+};
+
 struct PlanConstraint {
   uint32_t claim = 0;                            // or kAllClaims
   const std::vector<Anchor>* anchors = nullptr;  // devices that those of the requests must agree with
@@ -72,8 +79,8 @@ struct Plan {
   std::vector<std::shared_ptr<const api::DeviceClass>> classes;  // kept alive
   std::vector<PlanRequest> requests;                             // of all claims, in order
   std::vector<PlanConstraint> constraints;
-  std::vector<FilterId> filters;          // distinct ones in use
-  std::vector<inventory::StrId> columns;  // distinct attribute keys of constraints; referenced
+  std::vector<FilterId> filters;    // distinct ones in use
+  std::vector<PlanColumn> columns;  // distinct ones of constraints
   bool any_all = false;
   bool any_admin = false;
   bool any_prioritized = false;
@@ -105,7 +112,7 @@ struct Plan {
     size_t selector_bytes = 0;  // of the distinct selectors
     std::unordered_set<SelectorId> selectors;
     std::unordered_map<FilterId, uint32_t> slot_of;
-    std::unordered_map<inventory::StrId, uint32_t> column_of;
+    std::map<std::pair<inventory::StrId, Values>, uint32_t> column_of;
   };
   Progress progress_;
   inventory::DeviceIndex& device_index_;

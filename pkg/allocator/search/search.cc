@@ -33,7 +33,7 @@ bool Search::begin(const Plan& plan, inventory::NodeId node, const Terms& terms)
   assigned_.assign(matrix_.words(), 0);
   charged_.assign(matrix_.counters(), 0);
   plan_columns_.clear();
-  for (inventory::StrId key : plan.columns) plan_columns_.push_back(&columns_.get(matrix_.view(), key));
+  for (const PlanColumn& one : plan.columns) plan_columns_.push_back(&columns_.get(matrix_.view(), one.key, one.which));
   if (!plan.constraints.empty()) {
     match_.resize(plan.constraints.size());
     for (MatchState& match : match_) match.clear();

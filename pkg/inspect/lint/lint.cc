@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "pkg/inspect/lint/alignment.h"
 #include "pkg/inspect/lint/forms.h"
 #include "pkg/inspect/lint/known.h"
 #include "pkg/inspect/lint/parameters.h"
@@ -119,6 +120,7 @@ class FileLinter {
     if (version == "resource.k8s.io/v1") {
       lint_selectors(object, place, known_, options_.features, findings_, selectors_);
       lint_parameters(object, place, findings_);
+      lint_alignment(object, place, known_, findings_);
     }
     ServerRules rules;
     rules.ns = known_.ns();

@@ -7,6 +7,7 @@
 #include "pkg/base/timestamp.h"
 #include "pkg/inspect/source/archive.h"
 #include "pkg/inspect/source/files.h"
+#include "pkg/inspect/source/object_list.h"
 #include "pkg/inspect/source/prune.h"
 #include "pkg/inspect/source/redact.h"
 #include "pkg/inspect/state/volumes.h"
@@ -229,6 +230,7 @@ Result<void> SnapshotWriter::write(const Objects& objects, const std::string& pa
 }
 
 Result<Objects> read_snapshot_bytes(std::string_view bytes, const std::string& name) {
+  if (!bytes.empty() && !is_gzip(bytes)) return read_object_list(bytes, name);
   auto objects = read_lines(bytes, name);
   if (!objects) return fail(objects.error().wrap("snapshot " + quote(name)));
   return objects;

@@ -51,7 +51,7 @@ class SnapshotWriter {
   std::unique_ptr<State> state_;
 };
 
-// `name` is for messages and becomes the origin.
+// `name` is for messages and becomes the origin. Bytes that are not gzip are read as a list of objects (object_list.h).
 Result<Objects> read_snapshot_bytes(std::string_view bytes, const std::string& name);
 Result<Objects> read_snapshot(const std::string& path);
 

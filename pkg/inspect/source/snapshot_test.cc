@@ -166,7 +166,8 @@ TEST(Snapshot, ForeignFilesAreRefusedInOneSentence) {
     return objects ? "read" : objects.error().message();
   };
   EXPECT_EQ(why("hello, this is not a snapshot at all"),
-            "snapshot \"x\": it is not a snapshot: not compressed by gzip; make one with: kubectl dra snapshot FILE");
+            "file \"x\": it is neither a snapshot (make one with: kubectl dra snapshot FILE) nor a list of objects "
+            "(kubectl get nodes,deviceclasses,resourceslices,resourceclaims,resourceclaimtemplates,pods -A -o yaml)");
   EXPECT_EQ(why(pack("{\"kind\":\"Pod\"}\n")),
             "snapshot \"x\": it is not a snapshot of kubectl-dra; make one with: kubectl dra snapshot FILE");
   EXPECT_EQ(why(pack(R"({"format":"kubectl-dra snapshot","version":2,"taken":"2026-01-01T00:00:00Z"})"

@@ -180,6 +180,33 @@ std::optional<BrokenLink> broken_entry(const State& state, const api::Pod& pod, 
   return broken_claim(state, claim, &pod);
 }
 
+// The claim that serves extended resources of a pod on a node (status.extendedResourceClaimStatus). One of a pod that
+// waits belongs to the question what it asks for (extended.h).
+std::optional<BrokenLink> broken_extended(const State& state, const api::Pod& pod, Chain& chain) {
+  const auto& status = pod.extended_resource_claim_status;
+  if (!status || status->resource_claim_name.empty() || pod.node_name.empty()) return std::nullopt;
+  const Objects& objects = state.objects;
+  const std::string key = pod.metadata.ns + "/" + status->resource_claim_name;
+  const auto found = objects.claims.find(key);
+  if (found == objects.claims.end() && objects.hides_in("resourceclaims", pod.metadata.ns)) {
+    ++chain.hidden;
+    return std::nullopt;
+  }
+  if (found == objects.claims.end())
+    return pod.terminal()
+               ? std::nullopt
+               : std::optional(broken(Break::kClaimMissing, "pod -> claim",
+                                      "ResourceClaim " + key + " (of the pod's extended resources) does not exist",
+                                      with_another_pod(&pod, "a claim of its own")));
+  if (!protocol::is_for_pod(pod, *found->second))
+    return broken(Break::kWrongOwner, "pod -> claim",
+                  claim_text(*found->second) + " was not made for this pod (uid " + pod.metadata.uid + ")",
+                  wrong_owner_words(*found->second, pod));
+  chain.claims.push_back(found->second);
+  chain.entries.emplace_back();
+  return broken_claim(state, *found->second, &pod);
+}
+
 }  // namespace
 
 std::string_view break_name(Break kind) {
@@ -308,6 +335,8 @@ Chain chain_of(const State& state, const api::Pod& pod) {
       found->entry = entry.name;
       (is_harmless(found->kind, pod) ? chain.notes : chain.broken).push_back(std::move(*found));
     }
+  if (auto found = broken_extended(state, pod, chain))
+    (is_harmless(found->kind, pod) ? chain.notes : chain.broken).push_back(std::move(*found));
   // The devices are as they should be, and yet kubelet has not begun.
   if (chain.broken.empty() && !pod.resource_claims.empty() && !pod.node_name.empty() && pod.phase == "Pending")
     for (const api::Condition& condition : pod.conditions)

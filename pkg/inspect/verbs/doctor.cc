@@ -10,6 +10,7 @@
 #include "pkg/inspect/state/unseen.h"
 #include "pkg/inspect/verbs/chain.h"
 #include "pkg/inspect/verbs/explain.h"
+#include "pkg/inspect/verbs/fleet_checks.h"
 #include "pkg/inspect/verbs/half_taints.h"
 #include "pkg/inspect/verbs/manager.h"
 #include "pkg/protocol/device_health.h"
@@ -112,6 +113,27 @@ void check_classes(const State& state, Findings& findings) {
                          " does not compile: " + result.error->message.substr(0, result.error->message.find('\n')),
                      "kubectl edit deviceclass " + name);
     }
+  for (const UnservedClass& one : unserved_classes(state)) findings.add(Health::kWarning, one.finding, one.to_do);
+}
+
+// Devices of one node that cannot be told apart by where they are.
+void check_alignment(const Objects& objects, Findings& findings) {
+  const std::vector<UselessAlignment> found = useless_alignments(objects);
+  std::vector<std::string> unused;
+  for (const UselessAlignment& one : found)
+    if (one.users.empty()) unused.push_back(one.silent.attribute + " says nothing: " + words_of(one.silent));
+  findings.begin("alignment", unused.empty() ? "no pcieRoot or numaNode that says nothing is published"
+                                             : join(unused, "; ") + "; no claim aligns devices by it");
+  for (const UselessAlignment& one : found) {
+    if (one.users.empty()) continue;
+    findings.add(Health::kWarning,
+                 join(one.users, ", ") +
+                     (one.more_users > 0 ? " and " + std::to_string(one.more_users) + " more align" : " aligns") +
+                     " devices by " + one.silent.attribute + ", which says nothing: " + words_of(one.silent) +
+                     ", as in many virtual machines",
+                 "there any devices meet matchAttribute, and none meet a preference; see whether the machine can show "
+                 "where its devices are, or keep such pods off these nodes");
+  }
 }
 
 std::string of_node(const inventory::PoolInfo& pool) {
@@ -295,7 +317,7 @@ void check_pods(const State& state, Findings& findings) {
   const Objects& objects = state.objects;
   findings.begin("waiting pods", "no pod with claims has waited for 5 minutes");
   for (const auto& [key, pod] : objects.pods) {
-    if (pod->resource_claims.empty() || pod->terminal()) continue;
+    if ((pod->resource_claims.empty() && !pod->extended_resource_claim_status) || pod->terminal()) continue;
     const Chain chain = chain_of(state, *pod);
     const bool waits = pod->node_name.empty() && older_than(pod->metadata.creation_timestamp, objects.taken, kLongWait);
     if (!chain.broken.empty() && (waits || !pod->node_name.empty()))
@@ -360,6 +382,7 @@ void check_allocators(const Objects& objects, Findings& findings) {
 void doubt(std::vector<Diagnosis>& found, const Objects& objects) {
   static const std::map<std::string_view, std::vector<std::string_view>> kReads{
       {"device classes", {"deviceclasses"}},
+      {"alignment", {"resourceslices"}},
       {"pools", {"resourceslices"}},
       {"unknown fields", {"deviceclasses", "resourceclaims", "resourceslices"}},
       {"drivers", {"nodes", "resourceslices"}},
@@ -392,6 +415,7 @@ std::vector<Diagnosis> diagnose(const State& state) {
   check_gates(state.objects, findings);
   check_visible(state.objects, findings);
   check_classes(state, findings);
+  check_alignment(state.objects, findings);
   check_pools(state, findings);
   check_unknown(state, findings);
   check_stale_nodes(state.objects, findings);
