@@ -137,7 +137,8 @@ class FileLinter {
   // Whether it is about an expression that lint_selectors() compiled, by the rules of the cluster's release and
   // not 1.36.
   static bool is_compiled(const ServerRefusal& refusal) {
-    return refusal.field.ends_with(".cel.expression") && !refusal.why.starts_with("Required value");
+    return refusal.field.ends_with(".cel.expression") && !refusal.mistyped &&
+           !refusal.why.starts_with("Required value");
   }
 
   // What other checks said about the same place, or about one on the way, is not said a second time.
