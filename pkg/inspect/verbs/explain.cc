@@ -10,6 +10,7 @@
 #include "pkg/inspect/verbs/explain_group.h"
 #include "pkg/inspect/verbs/judge.h"
 #include "pkg/inspect/verbs/manager.h"
+#include "pkg/inspect/verbs/rollout.h"
 #include "pkg/inspect/verbs/top.h"
 #include "pkg/protocol/group_claims.h"
 #include "pkg/protocol/pod_claims.h"
@@ -220,6 +221,10 @@ void explain_waiting(Answer& answer, State& state, const api::Pod& pod, const Ch
       break;
     case verdict::Answer::kDoesNotFit:
       for (const std::string& trouble : trouble_of_volumes(objects, pod)) answer.lines.push_back(trouble + ".");
+      if (const auto blocked = blocked_rollout(objects, state.options, pod)) {
+        answer.lines.push_back("The rolling update blocks itself: " + words_of(*blocked) + ".");
+        answer.lines.push_back("  " + remedy_of(*blocked));
+      }
       answer.status = Status::kNo;
       break;
     case verdict::Answer::kUndecided:
@@ -306,8 +311,7 @@ bool belongs(const api::Pod& pod, const std::string& kind, const std::string& na
   const api::OwnerReference* owner = pod.metadata.controller();
   if (owner == nullptr) return false;
   if (kind != "deployment") return to_lower(owner->kind) == kind && owner->name == name;
-  const size_t dash = owner->name.rfind('-');
-  return owner->kind == "ReplicaSet" && dash != std::string::npos && owner->name.substr(0, dash) == name;
+  return deployment_of(pod) == name;
 }
 
 Result<Answer> explain_workload(State& state, const std::string& kind, const std::string& name,

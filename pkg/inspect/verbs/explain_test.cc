@@ -45,6 +45,8 @@ std::string_view break_name(Break kind) {
       return "DeviceTainted";
     case Break::kPrepareFailing:
       return "PrepareFailing";
+    case Break::kRequestMissing:
+      return "RequestMissing";
     case Break::kUnhealthy:
       return "Unhealthy";
   }
@@ -166,6 +168,25 @@ TEST(Explain, ClaimMissing) {
   EXPECT_EQ(world.explained().lines.at(1),
             "Broken at pod -> claim: ResourceClaim ml/c (used by pod claim \"gpus\") does not exist.");
   EXPECT_EQ(world.explained().status, Status::kNo);
+}
+
+TEST(Explain, ContainerNamesARequestThatTheClaimLacks) {
+  SmallWorld world;
+  world.pod.containers.emplace_back();
+  world.pod.containers[0].name = "c";
+  world.pod.containers[0].claims = {{"gpus", "gpu"}};
+  EXPECT_EQ(world.broken(), "");
+  world.pod.containers[0].claims = {{"gpus", ""}, {"other", "x"}};
+  EXPECT_EQ(world.broken(), "");
+  world.pod.containers[0].claims = {{"gpus", "nic"}};
+  EXPECT_EQ(world.broken(), "RequestMissing");
+  EXPECT_EQ(
+      world.explained().lines.at(1),
+      "Broken at container -> request: container c asks for request \"nic\" of ResourceClaim ml/c, which has only "
+      "gpu: the container gets no device, without an error.");
+  EXPECT_EQ(world.explained().status, Status::kNo);
+  world.pod.init_containers.swap(world.pod.containers);
+  EXPECT_EQ(world.broken(), "RequestMissing");
 }
 
 TEST(Explain, NotAllocatedThoughBound) {
