@@ -221,6 +221,10 @@ void explain_waiting(Answer& answer, State& state, const api::Pod& pod, const Ch
       break;
     case verdict::Answer::kDoesNotFit:
       for (const std::string& trouble : trouble_of_volumes(objects, pod)) answer.lines.push_back(trouble + ".");
+      for (const std::string& resource : unoffered_resources(objects, pod))
+        answer.lines.push_back("No node has a device plugin for " + resource +
+                               ", and no DeviceClass has extendedResourceName " + resource +
+                               ": set it on a class, or ask for the device by a claim.");
       if (const auto blocked = blocked_rollout(objects, state.options, pod)) {
         answer.lines.push_back("The rolling update blocks itself: " + words_of(*blocked) + ".");
         answer.lines.push_back("  " + remedy_of(*blocked));

@@ -189,6 +189,22 @@ TEST(Explain, ContainerNamesARequestThatTheClaimLacks) {
   EXPECT_EQ(world.broken(), "RequestMissing");
 }
 
+TEST(Explain, AResourceThatNobodyOffers) {
+  SmallWorld world;
+  world.pod.node_name.clear();
+  world.pod.phase = "Pending";
+  world.pod.resource_claims.clear();
+  world.pod.containers.emplace_back();
+  world.pod.containers[0].requests = {{"cpu", "1"}, {"nvidia.com/gpu", "1"}};
+  const std::string said = render(world.explained(), {});
+  EXPECT_NE(said.find("No node has a device plugin for nvidia.com/gpu, and no DeviceClass has extendedResourceName "
+                      "nvidia.com/gpu: set it on a class"),
+            std::string::npos)
+      << said;
+  world.device_class.extended_resource_name = "nvidia.com/gpu";
+  EXPECT_EQ(render(world.explained(), {}).find("No node has a device plugin"), std::string::npos);
+}
+
 TEST(Explain, NotAllocatedThoughBound) {
   SmallWorld world;
   world.claim.status = {};
