@@ -168,7 +168,7 @@ std::vector<ParameterProblem> check_parameters(const std::string& driver, const 
   return checker.take();
 }
 
-std::vector<ParameterProblem> check_parameters(const std::string& driver, std::string_view json_text) {
+std::vector<ParameterProblem> check_parameters_text(const std::string& driver, std::string_view json_text) {
   if (parameters_of(driver) == nullptr) return {};
   return check_parameters(driver, json::parse(json_text, nullptr, false));
 }

@@ -1,6 +1,6 @@
 // What a driver would refuse in opaque parameters, when it prepares a claim on a node.
 //
-//   for (const ParameterProblem& problem : check_parameters("gpu.nvidia.com", opaque.parameters_json))
+//   for (const ParameterProblem& problem : check_parameters_text("gpu.nvidia.com", opaque.parameters_json))
 //     if (problem.gate.empty()) complain(problem.text);
 //
 // At most kMaxProblems problems of at most about 400 bytes each; texts of users in them are cut and quoted. Drivers
@@ -28,6 +28,6 @@ std::string path_text(const ParameterProblem& problem);
 
 std::vector<ParameterProblem> check_parameters(const std::string& driver, const nlohmann::json& parameters);
 // The same for JSON text.
-std::vector<ParameterProblem> check_parameters(const std::string& driver, std::string_view json_text);
+std::vector<ParameterProblem> check_parameters_text(const std::string& driver, std::string_view json_text);
 
 }  // namespace dra::parameters

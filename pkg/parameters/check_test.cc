@@ -30,7 +30,7 @@ TEST(Parameters, WhatIsRightHasNoProblems) {
   EXPECT_EQ(problems(gpu_config()), std::vector<std::string>{});
   EXPECT_EQ(problems(gpu_config(), "other.test"), std::vector<std::string>{});
   EXPECT_EQ(problems(json{{"anything", 1}}, "other.test"), std::vector<std::string>{}) << "no table, no guess";
-  EXPECT_TRUE(check_parameters("gpu.nvidia.com", "no json").empty()) << "the API server refuses that";
+  EXPECT_TRUE(check_parameters_text("gpu.nvidia.com", "no json").empty()) << "the API server refuses that";
 }
 
 TEST(Parameters, AProblemHasItsPathAndSaysWhatToWrite) {

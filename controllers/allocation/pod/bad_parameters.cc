@@ -23,7 +23,7 @@ class ParameterFindings {
     if (opaque.parameters_json.size() > kMaxBytes - read_) return;
     read_ += opaque.parameters_json.size();
     for (const parameters::ParameterProblem& problem :
-         parameters::check_parameters(opaque.driver, opaque.parameters_json)) {
+         parameters::check_parameters_text(opaque.driver, opaque.parameters_json)) {
       Found& found = problem.gate.empty() ? refused_ : gated_;
       if (++found.count > 1) continue;
       const std::string path = path_text(problem);
