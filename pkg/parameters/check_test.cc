@@ -58,7 +58,7 @@ TEST(Parameters, AreBounded) {
 }
 
 // Each table stands: a kind has a name, choices have values, objects have fields.
-TEST(LintParameters, TablesAreWhole) {
+TEST(Parameters, TablesAreWhole) {
   const std::function<void(const ParameterFields&)> check = [&](const ParameterFields& fields) {
     for (const ParameterField& field : fields.fields) {
       EXPECT_FALSE(field.name.empty());
