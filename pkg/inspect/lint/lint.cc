@@ -111,7 +111,7 @@ class FileLinter {
     if (version.empty() || kind.empty()) {
       if (!object.is_object()) readable_ = false;
       return findings_.error(place, !object.is_object()
-                                        ? "no object; it needs apiVersion and kind"
+                                        ? "this is not an object, which has apiVersion and kind"
                                         : std::string(version.empty() ? "apiVersion" : "kind") + " is missing");
     }
     const size_t before = findings_.all().size();

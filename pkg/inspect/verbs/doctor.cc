@@ -312,7 +312,7 @@ void check_rollouts(const State& state, Findings& findings) {
   constexpr size_t kMaxTried = 50;
   findings.begin("rolling updates", "no Deployment waits for devices of its own older pods");
   const Objects& objects = state.objects;
-  if (objects.hides("pods") || objects.hides("resourceclaims") || objects.hides("resourceslices")) return;
+  if (objects.hides_what_decides()) return;  // doubt() says so
   std::set<std::string> tried;
   for (const auto& [key, pod] : objects.pods) {
     if (pod->resource_claims.empty() || !pod->node_name.empty() || pod->terminal()) continue;
@@ -387,7 +387,7 @@ void doubt(std::vector<Diagnosis>& found, const Objects& objects) {
       {"double allocations", {"resourceclaims", "resourceslices"}},
       {"stuck claims", {"pods", "resourceclaims"}},
       {"waiting pods", {"pods", "resourceclaims"}},
-      {"rolling updates", {"nodes", "pods", "resourceclaims", "resourceslices"}}};
+      {"rolling updates", {"deviceclasses", "nodes", "pods", "resourceclaims", "resourceslices"}}};
   for (Diagnosis& one : found) {
     const auto reads = kReads.find(one.check);
     if (one.health != Health::kFine || reads == kReads.end()) continue;
