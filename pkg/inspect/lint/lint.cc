@@ -87,6 +87,7 @@ class FileLinter {
     for (const ReadDocument& document : documents_) {
       findings_.begin(document.positions, document.lines_before);
       for (const auto& [object, place] : objects_in(document.value)) {
+        if (findings_.full()) break;
         ++objects;
         judge_object(*object, place);
       }
