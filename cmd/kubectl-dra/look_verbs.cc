@@ -4,6 +4,7 @@
 #include "pkg/inspect/source/label_filter.h"
 #include "pkg/inspect/verbs/explain.h"
 #include "pkg/inspect/verbs/explain_owner.h"
+#include "pkg/inspect/verbs/pod_owners.h"
 #include "pkg/inspect/verbs/top.h"
 #include "pkg/inspect/verbs/who.h"
 
@@ -39,9 +40,9 @@ Result<inspect::Answer> run_top(Call& call) {
                                      (near.empty() ? "" : "; did you mean " + quote(near) + "?"));
   }
   return what == "nodes"     ? inspect::top_nodes(state, scope)
-                           : what == "classes" ? inspect::top_classes(state)
-                           : what == "claims"  ? inspect::top_claims(state, scope)
-                                               : inspect::top_namespaces(state, scope);
+         : what == "classes" ? inspect::top_classes(state)
+         : what == "claims"  ? inspect::top_claims(state, scope)
+                             : inspect::top_namespaces(state, scope);
 }
 
 Result<inspect::Answer> run_who(Call& call) {
@@ -60,10 +61,9 @@ std::optional<inspect::Answer> explain_workload_without_pods(Call& call, const s
                                                         {"apps", "v1", "statefulsets", "StatefulSet", true},
                                                         {"apps", "v1", "daemonsets", "DaemonSet", true}};
   const size_t slash = target.find('/');
-  const std::string kind = to_lower(target.substr(0, slash));
-  const auto known = std::find_if(kWorkloads.begin(), kWorkloads.end(), [&](const client::Resource& one) {
-    return kind == one.plural || kind == to_lower(one.kind);
-  });
+  const std::string kind = inspect::owner_kind(target.substr(0, slash));
+  const auto known = std::find_if(kWorkloads.begin(), kWorkloads.end(),
+                                  [&](const client::Resource& one) { return kind == to_lower(one.kind); });
   if (!call.common.from.empty() || slash == std::string::npos || known == kWorkloads.end()) return std::nullopt;
   const auto text = call.request([&](client::RestClient& client, client::RestClient::Done done) {
     return client.get({*known, call.ns(), target.substr(slash + 1), ""}, std::move(done));

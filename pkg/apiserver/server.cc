@@ -5,9 +5,10 @@
 
 #include "pkg/apiserver/auth/authorizer.h"
 #include "pkg/apiserver/housekeeper.h"
-#include "pkg/apiserver/kinds/quota/keeper.h"
+#include "pkg/apiserver/kinds/folders.h"
 #include "pkg/apiserver/kinds/rbac/bootstrap.h"
 #include "pkg/apiserver/kinds/scheduling/kinds.h"
+#include "pkg/apiserver/quota_keeper.h"
 #include "pkg/apiserver/rest/auth.h"
 #include "pkg/apiserver/rest/call.h"
 #include "pkg/apiserver/rest/discovery.h"

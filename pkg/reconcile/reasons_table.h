@@ -115,6 +115,14 @@ inline constexpr std::array kEventMeanings = std::to_array<EventMeaning>({
      "The pod belongs to a group that is placed together or not at all, and the group cannot be placed yet. On one pod "
      "of the group, once a change",
      "The note says what is missing"},
+    {"ParametersNeedGate", "Normal", "Pod",
+     "Parameters of the pod's claim, or of its class, work only with a feature gate of the driver that is off by "
+     "default",
+     "Switch the gate on in the driver's installation, if it is off; else nothing"},
+    {"ParametersRefused", "Warning", "Pod",
+     "The driver will refuse the parameters of the pod's claim, or of its class, when the pod starts. Only for drivers "
+     "whose parameters are known here (`kubectl dra lint`)",
+     "The note has the field and what to write: mend it, and make the claim and the pod anew"},
     {"PinnedPodEvicted", "Warning", "Pod",
      "`--recreate-pinned-pods`: kube-scheduler did not place the pod for 10 minutes where its devices are. Its "
      "controller makes another",

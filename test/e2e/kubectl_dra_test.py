@@ -186,6 +186,71 @@ def bundles(asker, api, folder):
     api.request("DELETE", "/apis/coordination.k8s.io/v1/namespaces/default/leases/dra-controller-manager")
 
 
+def manifests():
+    """(what, path of its kind on the server, object): what is wrong with it, or what it is."""
+    claims, slices = CLAIMS, rest.RESOURCE + "/resourceslices"
+    deployments = "/apis/apps/v1/namespaces/default/deployments"
+
+    def claim(devices):
+        return {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "metadata": {"name": "asked"}, "spec": {"devices": devices}}
+
+    def one(**more):
+        return {"requests": [{"name": "gpu", "exactly": {"deviceClassName": "gpu", **more}}]}
+
+    def piece(device, **more):
+        spec = {"driver": "x.example.com", "nodeName": "x", "pool": {"name": "x", "generation": 1, "resourceSliceCount": 1}, "devices": [device], **more}
+        return {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceSlice", "metadata": {"name": "x"}, "spec": {k: v for k, v in spec.items() if v}}
+
+    def pod_spec(uses):
+        return {"containers": [{"name": "c", "image": "i", "resources": {"claims": [{"name": name} for name in uses]}}],
+                "resourceClaims": [{"name": "g", "resourceClaimTemplateName": "two"}]}
+
+    def deployment(label):
+        return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "w"},
+                "spec": {"selector": {"matchLabels": {"a": "b"}}, "template": {"metadata": {"labels": {"a": label}}, "spec": pod_spec(["g"])}}}
+
+    def pod(uses):
+        return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "asked"}, "spec": pod_spec(uses)}
+
+    yield "a claim", claims, claim(one())
+    yield "All with a count", claims, claim(one(allocationMode="All", count=3))
+    yield "a constraint on a request that is not there", claims, claim({**one(), "constraints": [{"requests": ["x"], "matchAttribute": "a.example.com/b"}]})
+    yield "a config for a request that is not there", claims, claim(
+        {**one(), "config": [{"requests": ["x"], "opaque": {"driver": "d.example.com", "parameters": {"a": "b"}}}]})
+    yield "an unknown field", claims, claim(one(tolerance=[]))
+    yield "a count that is a text", claims, claim(one(count="2"))
+    yield "a slice", slices, piece({"name": "gpu-0", "attributes": {"v": {"version": "1.2.3"}}})
+    yield "a version of four parts", slices, piece({"name": "gpu-0", "attributes": {"v": {"version": "6.19.14.3"}}})
+    yield "a device name in capitals", slices, piece({"name": "GPU_0"})
+    yield "a slice of no node", slices, piece({"name": "gpu-0"}, nodeName=None)
+    yield "a pod", PODS, pod(["g"])
+    yield "a container with a claim that its pod lacks", PODS, pod(["g", "h"])
+    yield "a deployment", deployments, deployment("b")
+    yield "a selector that does not match its template", deployments, deployment("c")
+
+
+def lint_and_the_server(asker, api, folder):
+    """lint refuses what the server refuses, and nothing else, without a cluster."""
+    refused = 0
+    for what, path, manifest in manifests():
+        status, answer = api.request("POST", path + "?dryRun=All&fieldValidation=Strict", manifest)
+        with open(os.path.join(folder, "asked.json"), "w", encoding="utf-8") as out:
+            json.dump(manifest, out)
+        said = asker.ask("lint", "--offline", "-f", "asked.json")
+        check(f"lint says of {what} what the server says", (status >= 400) == (said.returncode == 1), f"{status} {answer}\n{said.stdout}{said.stderr}")
+        refused += status >= 400
+    check("the server takes some and refuses some", 5 < refused < 12, str(refused))
+    with open(os.path.join(folder, "flat.yaml"), "w", encoding="utf-8") as out:
+        out.write("# ours\napiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata: {name: flat}\n"
+                  "spec: {devices: {requests: [{name: gpu, deviceClassName: gpu}]}}\n")
+    asker.ask("lint", "-f", "flat.yaml", status=1)
+    mended = asker.ask("lint", "-f", "flat.yaml", "--fix", status=0)
+    check("--fix says what it did", "mended: " in mended.stderr and mended.stdout.startswith("# ours\n"), mended.stdout + mended.stderr)
+    with open(os.path.join(folder, "mended.yaml"), "w", encoding="utf-8") as out:
+        out.write(mended.stdout)
+    asker.ask("lint", "--strict", "-f", "mended.yaml", status=0)
+
+
 def other_verbs(asker, folder, pool):
     """Verbs whose answer depends on the server: they exit as docs/kubectl-dra.md says, and write nothing unless requested."""
     doctor = asker.json("doctor")
@@ -262,6 +327,7 @@ def hidden_things(asker):
 def against(api, folder, programs, kubectl, minor):
     reader = Asker(programs, account(api, folder, "reader", EVERYTHING_READ, True), kubectl, folder)
     questions(reader, api, folder)
+    lint_and_the_server(reader, api, folder)
     pool = sorted({d[1] for claim in api.items(CLAIMS) for d in rest.devices_of(claim)})[0]
     other_verbs(reader, folder, pool)
     bad_input(reader, folder)

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Checks the ELF headers of the programs: position-independent, nothing writable and executable, relocations read-only before main() runs,
-no search paths, no text relocations; and, with --hardened, stack protection and fortified libc calls.
+no search paths, no text relocations; and, with --hardened, stack protection and fortified libc calls. The program behind --without does not need
+the library whose name begins so.
 
-  elf_test.py [--hardened] PROGRAM..."""
+  elf_test.py [--hardened] PROGRAM... [--without LIBRARY PROGRAM]"""
 import struct
 import sys
 
 PT_LOAD, PT_DYNAMIC, PT_INTERP, PT_GNU_STACK, PT_GNU_RELRO = 1, 2, 3, 0x6474E551, 0x6474E552
-DT_STRTAB, DT_RPATH, DT_TEXTREL, DT_BIND_NOW, DT_RUNPATH, DT_FLAGS, DT_FLAGS_1, SHT_DYNSYM = 5, 15, 22, 24, 29, 30, 0x6FFFFFFB, 11
+DT_NEEDED, DT_STRTAB, DT_RPATH, DT_TEXTREL, DT_BIND_NOW, DT_RUNPATH, DT_FLAGS, DT_FLAGS_1, SHT_DYNSYM = 1, 5, 15, 22, 24, 29, 30, 0x6FFFFFFB, 11
 DF_BIND_NOW, DF_TEXTREL, DF_1_NOW, DF_1_PIE, PF_X, PF_W, ET_DYN = 8, 4, 1, 0x08000000, 1, 2, 3
 
 
@@ -61,6 +62,12 @@ class Elf:
         return found
 
 
+    def needed(self):
+        """Names of the shared libraries that the program is linked with."""
+        names = self.file_offset(self.value(DT_STRTAB))
+        return [self.data[names + v:self.data.index(b"\0", names + v)].decode() for t, v in self.dynamic if t == DT_NEEDED]
+
+
 def check(path, hardened):
     elf = Elf(path)
     flags, flags_1 = elf.value(DT_FLAGS), elf.value(DT_FLAGS_1)
@@ -81,9 +88,15 @@ def check(path, hardened):
 
 
 def main():
-    hardened = "--hardened" in sys.argv
+    arguments = [a for a in sys.argv[1:] if a]
+    hardened = "--hardened" in arguments
     wrong = []
-    for path in [a for a in sys.argv[1:] if a not in ("--hardened", "")]:
+    if "--without" in arguments:
+        at = arguments.index("--without")
+        library, program = arguments[at + 1:at + 3]
+        del arguments[at:at + 3]
+        wrong += [f"{program}: is linked with {name}" for name in Elf(program).needed() if name.startswith(library)]
+    for path in [a for a in arguments if a != "--hardened"]:
         found, count = check(path, hardened)
         wrong += found
         print(f"{path}: {count - len(found)} of {count} hold")

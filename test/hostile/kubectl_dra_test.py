@@ -212,7 +212,7 @@ spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu}}]}}
 apiVersion: batch/v1
 kind: Job
 metadata: {name: j}
-spec: {parallelism: 2, template: {spec: {resourceClaims: [{name: g, resourceClaimName: c}], containers: [{name: c, resources: {limits: {cpu: 1}}}]}}}
+spec: {parallelism: 2, template: {spec: {restartPolicy: Never, resourceClaims: [{name: g, resourceClaimName: c}], containers: [{name: c, image: i, resources: {limits: {cpu: 1}, claims: [{name: g}]}}]}}}
 """
 
 

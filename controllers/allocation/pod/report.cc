@@ -22,10 +22,10 @@ void complain(const PodContext& context, const Complaint& complaint, ReconcileRe
 
 void complain_of(const PodContext& context, const Ref& object, const Complaint& complaint, ReconcileResult& out) {
   constexpr Duration kAgain = std::chrono::minutes(30);  // API servers delete events after an hour
-  const auto& [reason, note, signature] = complaint;
+  const auto& [reason, note, signature, warning] = complaint;
   const std::optional<View::Noted> said = context.view.note(object.uid, "said/" + reason);
   if (context.view.last_event(object.uid, reason) == signature && !(said && said->age >= kAgain)) return;
-  out.add(Event{object, true, reason, "Allocate", note, signature});
+  out.add(Event{object, warning, reason, "Allocate", note, signature});
 }
 
 void complain_of_claim(const PodContext& context, const api::ResourceClaim& claim, const std::string& note,

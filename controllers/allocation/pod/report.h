@@ -16,6 +16,7 @@ struct Complaint {
   reconcile::EventReason reason;
   std::string note;
   std::string signature;  // two complaints with the same one are the same news
+  bool warning = true;    // a Warning; else Normal
 };
 
 // An event, once and again every half hour while it is true: on the pod, or on another object.

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "controllers/allocation/pod/bad_parameters.h"
 #include "controllers/allocation/pod/bind_extended.h"
 #include "controllers/allocation/pod/decide.h"
 #include "controllers/allocation/pod/extended_use.h"
@@ -84,6 +85,7 @@ void reconcile_pod(const PodContext& context, ReconcileResult& out) {
   say_gate_stays(context, out);
   if (context.role == Role::kExplain && context.pod.resource_claims.empty()) return;
   watch_missing_claim(context, out);
+  warn_of_parameters(context, out);
   run_steps(context, pod_steps(), out);
 }
 

@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "pkg/api/claim_bounds.h"
+#include "pkg/base/closest.h"
 #include "pkg/base/strings.h"
 
 namespace dra::allocator {
@@ -211,11 +212,21 @@ class Planner {
     request.alternatives.push_back(std::move(added));
   }
 
+  // The class that a misspelt name means, or all if they are few.
+  std::string classes_instead(const std::string& name) const {
+    constexpr size_t kFew = 5;
+    std::vector<std::string> names;
+    for (const auto& [known, entry] : device_index_.classes()) names.push_back(known);
+    if (const auto near = closest(name, names)) return " (did you mean " + quote(*near) + "?)";
+    return names.empty() || names.size() > kFew ? "" : " (there are " + join(names, ", ") + ")";
+  }
+
   void add_class(PlanAlternative& added, Filter& filter, const std::string& what) {
     const std::string& name = added.spec->device_class_name;
     const inventory::ClassEntry* entry = device_index_.find_class(name);
     if (entry == nullptr) {
-      refuse(false, what + ": device class " + quote(name) + " does not exist", Cause::kClassMissing);
+      refuse(false, what + ": device class " + quote(name) + " does not exist" + classes_instead(name),
+             Cause::kClassMissing);
       return;
     }
     plan_.classes.push_back(entry->object);

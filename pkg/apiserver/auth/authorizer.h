@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "pkg/apiserver/auth/rules.h"
+#include "pkg/apiserver/kinds/rbac/rules.h"
 #include "pkg/apiserver/model/access.h"
 #include "pkg/apiserver/store/store.h"
 

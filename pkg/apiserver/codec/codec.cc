@@ -5,6 +5,7 @@
 
 #include "pkg/api/quantity.h"
 #include "pkg/apiserver/codec/go_time.h"
+#include "pkg/apiserver/kinds/folders.h"
 #include "pkg/base/strings.h"
 #include "pkg/base/timestamp.h"
 

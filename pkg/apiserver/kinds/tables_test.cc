@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include "pkg/apiserver/kinds/folders.h"
 #include "pkg/apiserver/model/kind.h"
 #include "pkg/apiserver/model/schema.h"
 

@@ -236,7 +236,4 @@ class KindRegistry {
   std::set<std::string> withdrawn_;
 };
 
-// The kinds that this build serves: those of every folder (kinds/folders.cc).
-void register_all_kinds(KindRegistry& registry);
-
 }  // namespace dra::apiserver

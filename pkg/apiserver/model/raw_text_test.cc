@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "pkg/apiserver/kinds/folders.h"
 #include "pkg/apiserver/kinds/resource/parts.h"
 #include "pkg/apiserver/model/schema.h"
 

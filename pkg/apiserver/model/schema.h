@@ -1,5 +1,5 @@
-// The schemas of all kinds that this server knows: those shared with the client (pkg/api/schema, which also explains
-// the tables), and those of the folders of kinds.
+// The words of pkg/api/schema, which explains the tables of fields, for this package. The tables of all kinds are
+// builtin_schemas() (kinds/folders.h).
 #pragma once
 
 #include "pkg/api/schema/schema.h"
@@ -13,8 +13,5 @@ using api::schema::ObjectType;
 using api::schema::SchemaSet;
 using api::schema::SchemaTable;
 using api::schema::ValueType;
-
-// Parsed on first use (kinds/folders.cc).
-const SchemaSet& builtin_schemas();
 
 }  // namespace dra::apiserver

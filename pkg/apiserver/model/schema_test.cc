@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "pkg/apiserver/kinds/folders.h"
 #include "pkg/apiserver/model/kind.h"
 
 namespace dra::apiserver::schema_test {

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "pkg/apiserver/codec/codec.h"
+#include "pkg/apiserver/kinds/folders.h"
 
 namespace dra::apiserver::field_tree_test {
 

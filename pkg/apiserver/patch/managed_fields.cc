@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "pkg/apiserver/codec/codec.h"
+#include "pkg/apiserver/kinds/folders.h"
 
 namespace dra::apiserver {
 

@@ -4,6 +4,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "pkg/apiserver/kinds/folders.h"
 #include "pkg/apiserver/model/json_text.h"
 #include "pkg/base/random.h"
 

@@ -7,6 +7,7 @@
 #include <optional>
 #include <set>
 
+#include "pkg/apiserver/kinds/folders.h"
 #include "pkg/apiserver/patch/patch.h"
 #include "pkg/base/strings.h"
 

@@ -7,6 +7,7 @@
 
 #include "pkg/apiserver/codec/codec.h"
 #include "pkg/apiserver/codec/protobuf.h"
+#include "pkg/apiserver/kinds/folders.h"
 #include "pkg/apiserver/model/json_text.h"
 #include "pkg/apiserver/model/printable.h"
 #include "pkg/base/strings.h"

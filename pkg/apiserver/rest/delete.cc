@@ -7,6 +7,7 @@
 
 #include "pkg/apiserver/codec/codec.h"
 #include "pkg/apiserver/codec/protobuf.h"
+#include "pkg/apiserver/kinds/folders.h"
 #include "pkg/apiserver/model/json_text.h"
 #include "pkg/apiserver/rest/body.h"
 #include "pkg/apiserver/rest/list.h"

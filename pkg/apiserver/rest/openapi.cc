@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "pkg/apiserver/kinds/folders.h"
 #include "pkg/apiserver/rest/openapi_v2.h"
 #include "pkg/base/strings.h"
 

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "pkg/apiserver/kinds/folders.h"
 #include "pkg/apiserver/model/json_text.h"
 #include "pkg/apiserver/patch/patch.h"
 #include "pkg/apiserver/rest/apply.h"

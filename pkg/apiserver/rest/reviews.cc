@@ -8,6 +8,7 @@
 
 #include "pkg/apiserver/auth/authorizer.h"
 #include "pkg/apiserver/auth/tokens.h"
+#include "pkg/apiserver/kinds/folders.h"
 #include "pkg/apiserver/model/json_text.h"
 #include "pkg/apiserver/rest/body.h"
 #include "pkg/base/strings.h"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "pkg/apiserver/kinds/folders.h"
 #include "pkg/apiserver/model/metadata.h"
 #include "pkg/apiserver/rest/body.h"
 #include "pkg/apiserver/rest/delete.h"

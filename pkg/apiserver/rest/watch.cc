@@ -5,6 +5,7 @@
 
 #include "pkg/apiserver/codec/codec.h"
 #include "pkg/apiserver/codec/protobuf_answer.h"
+#include "pkg/apiserver/kinds/folders.h"
 #include "pkg/apiserver/model/guard.h"
 #include "pkg/apiserver/model/json_text.h"
 

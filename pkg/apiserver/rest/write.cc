@@ -7,6 +7,7 @@
 
 #include "pkg/apiserver/auth/authorizer.h"
 #include "pkg/apiserver/codec/codec.h"
+#include "pkg/apiserver/kinds/folders.h"
 #include "pkg/apiserver/kinds/quota/quota.h"
 #include "pkg/apiserver/model/metadata.h"
 #include "pkg/apiserver/rest/auth.h"

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "pkg/inspect/state/extended.h"
 #include "pkg/protocol/extended.h"
 
 namespace dra::inspect {
@@ -108,8 +109,7 @@ const std::set<std::string>& Known::collect_resources() const {
   if (cluster_ != nullptr) {
     for (const auto& [name, one] : cluster_->classes)
       if (!classes_.contains(name)) add_class(name, one->extended_resource_name.value_or(""));
-    for (const auto& [name, node] : cluster_->nodes)
-      for (const auto& [resource, amount] : node->allocatable) all.insert(resource);
+    all.merge(resources_of_nodes(*cluster_));
   }
   resources_ = std::move(all);
   return *resources_;

@@ -88,6 +88,7 @@ class FileLinter {
     for (const ReadDocument& document : documents_) {
       findings_.begin(document.positions, document.lines_before);
       for (const auto& [object, place] : objects_in(document.value)) {
+        if (findings_.full()) break;
         ++objects;
         judge_object(*object, place);
       }
@@ -112,7 +113,7 @@ class FileLinter {
     if (version.empty() || kind.empty()) {
       if (!object.is_object()) readable_ = false;
       return findings_.error(place, !object.is_object()
-                                        ? "no object; it needs apiVersion and kind"
+                                        ? "this is not an object, which has apiVersion and kind"
                                         : std::string(version.empty() ? "apiVersion" : "kind") + " is missing");
     }
     const size_t before = findings_.all().size();
@@ -139,7 +140,8 @@ class FileLinter {
   // Whether it is about an expression that lint_selectors() compiled, by the rules of the cluster's release and
   // not 1.36.
   static bool is_compiled(const ServerRefusal& refusal) {
-    return refusal.field.ends_with(".cel.expression") && !refusal.why.starts_with("Required value");
+    return refusal.field.ends_with(".cel.expression") && !refusal.mistyped &&
+           !refusal.why.starts_with("Required value");
   }
 
   // What other checks said about the same place, or about one on the way, is not said a second time.

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "pkg/inspect/answer/answer.h"
+#include "pkg/inspect/state/extended.h"
 #include "pkg/inspect/state/pod_templates.h"
 
 namespace dra::inspect {
@@ -137,7 +138,7 @@ class PodLinter {
       const json& amounts = member_in(resources, list);
       if (!amounts.is_object()) continue;
       for (const auto& [name, amount] : amounts.items())
-        if (is_extended(name) && !is_nothing(amount) && seen.insert(name).second)
+        if (is_extended_resource(name) && !is_nothing(amount) && seen.insert(name).second)
           not_offered(name, place.child(list).child(name));
     }
   }
@@ -150,14 +151,6 @@ class PodLinter {
                               name + ": the pod would wait; " +
                               (near.empty() ? "set it on a class, or ask for the device by a claim"
                                             : "did you mean " + quote(near) + "?"));
-  }
-
-  static bool is_extended(const std::string& name) {
-    const size_t slash = name.find('/');
-    if (slash == std::string::npos) return false;
-    const std::string domain = name.substr(0, slash);
-    const bool implicit = domain == "deviceclass.resource.kubernetes.io";
-    return implicit || (domain != "kubernetes.io" && !domain.ends_with(".kubernetes.io"));
   }
 
   static bool is_nothing(const json& amount) {

@@ -5,6 +5,7 @@
 
 #include "pkg/api/quantity.h"
 #include "pkg/apiserver/codec/codec.h"
+#include "pkg/apiserver/kinds/folders.h"
 #include "pkg/apiserver/model/kind.h"
 #include "pkg/apiserver/model/metadata.h"
 #include "pkg/base/strings.h"
@@ -127,12 +128,12 @@ ServerRefusal mismatch(const std::string& error, const json& object, const Objec
     const std::string kind = what.substr(0, what.find(' '));
     const std::string why =
         "it is " + found_text(what) + ", and must be " + wanted_text(error.substr(of_type + kType.size()));
-    return {path_of_kind(object, "", "", field, kind).value_or(field), why};
+    return {path_of_kind(object, "", "", field, kind).value_or(field), why, false, true};
   }
   ValueType whole;
   whole.type = FieldType::kObject;
   whole.object = &type;
-  return {path_of_bad_amount(whole, object, "").value_or(""), error};
+  return {path_of_bad_amount(whole, object, "").value_or(""), error, false, true};
 }
 
 // What the server does before it validates: conversion, defaults, metadata, the status of a new object.

@@ -14,9 +14,10 @@
 namespace dra::inspect {
 
 struct ServerRefusal {
-  std::string field;     // "spec.devices.requests[0].exactly.count", in the newest version; empty: the whole object
-  std::string why;       // "Invalid value: 3: must not be specified ..."
-  bool unknown = false;  // the field does not exist
+  std::string field;      // "spec.devices.requests[0].exactly.count", in the newest version; empty: the whole object
+  std::string why;        // "Invalid value: 3: must not be specified ..."
+  bool unknown = false;   // the field does not exist
+  bool mistyped = false;  // it has a value of another type, so that no rule was applied
 };
 
 struct ServerRules {

@@ -224,6 +224,8 @@ TEST(ServerRules, RefuseWhatTheServerRefuses) {
     ASSERT_TRUE(findings) << findings.error().message();
     EXPECT_TRUE(has_error(*findings)) << object.dump() << "\nserver: " << answer.body;
   }
+  RecordProperty("refused", static_cast<int>(refused));
+  RecordProperty("accepted", static_cast<int>(accepted));
   EXPECT_GT(refused, 200u);
   EXPECT_GT(accepted, 50u);
 }

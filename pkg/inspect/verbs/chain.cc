@@ -207,6 +207,34 @@ std::optional<BrokenLink> broken_extended(const State& state, const api::Pod& po
   return broken_claim(state, *found->second, &pod);
 }
 
+std::vector<std::string> requests_of(const api::ResourceClaim& claim) {
+  std::vector<std::string> names;
+  for (const api::DeviceRequest& request : claim.spec.requests) names.push_back(request.name);
+  return names;
+}
+
+// Kubelet gives a container the devices of the request that it names, and none, without an error, if the claim has no
+// such request (claiminfo.go, cdiDevicesAsList). The API server cannot refuse it: the two are different objects.
+std::optional<BrokenLink> missing_request(const Chain& chain, const api::Container& container) {
+  for (const api::ContainerClaim& use : container.claims) {
+    const auto entry = std::find(chain.entries.begin(), chain.entries.end(), use.name);
+    if (use.request.empty() || entry == chain.entries.end()) continue;
+    const api::ResourceClaim& claim = *chain.claims[static_cast<size_t>(entry - chain.entries.begin())];
+    const std::vector<std::string> known = requests_of(claim);
+    if (std::find(known.begin(), known.end(), use.request) != known.end()) continue;
+    BrokenLink link =
+        broken(Break::kRequestMissing, "container -> request",
+               "container " + container.name + " asks for request " + quote(use.request) + " of " + claim_text(claim) +
+                   ", which has " + (known.empty() ? "no request" : "only " + join(known, ", ")) +
+                   ": the container gets no device, without an error",
+               "name one of them in the pod's containers[].resources.claims[].request, or leave it out "
+               "for all devices of the claim, and make the pod anew");
+    link.entry = use.name;
+    return link;
+  }
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::string_view break_name(Break kind) {
@@ -239,6 +267,8 @@ std::string_view break_name(Break kind) {
       return "DeviceTainted";
     case Break::kPrepareFailing:
       return "PrepareFailing";
+    case Break::kRequestMissing:
+      return "RequestMissing";
     case Break::kUnhealthy:
       return "Unhealthy";
   }
@@ -289,7 +319,8 @@ std::string words_of(const BrokenLink& link, Timestamp now) {
   if (!link.since.empty()) return link.text + ", for " + age_text(link.since, now);
   // An object that does not exist has no time.
   const bool timeless = link.kind == Break::kTemplateMissing || link.kind == Break::kClaimNotMade ||
-                        link.kind == Break::kClaimMissing || link.kind == Break::kWrongOwner;
+                        link.kind == Break::kClaimMissing || link.kind == Break::kWrongOwner ||
+                        link.kind == Break::kRequestMissing;
   return timeless ? link.text : link.text + " (since when is not recorded)";
 }
 
@@ -337,6 +368,9 @@ Chain chain_of(const State& state, const api::Pod& pod) {
     }
   if (auto found = broken_extended(state, pod, chain))
     (is_harmless(found->kind, pod) ? chain.notes : chain.broken).push_back(std::move(*found));
+  for (const auto* containers : {&pod.init_containers, &pod.containers})
+    for (const api::Container& container : *containers)
+      if (auto found = missing_request(chain, container)) chain.broken.push_back(std::move(*found));
   // The devices are as they should be, and yet kubelet has not begun.
   if (chain.broken.empty() && !pod.resource_claims.empty() && !pod.node_name.empty() && pod.phase == "Pending")
     for (const api::Condition& condition : pod.conditions)

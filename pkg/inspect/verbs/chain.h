@@ -1,6 +1,7 @@
 // Chain: the links from a pod to its devices, and the first broken one:
 //
 //   pod -> entry -> template or claim -> allocation -> reservation -> node -> devices -> driver
+//   container -> entry -> request of the claim
 //
 // Pure over a State. The rules are those of kubelet and kube-scheduler:
 // k8s.io/dynamic-resource-allocation/resourceclaim and kubelet's DRA manager of 1.36.
@@ -30,6 +31,7 @@ enum class Break : uint8_t {
   kPoolUnusable,      // incomplete or invalid
   kDeviceTainted,     // NoExecute, not tolerated
   kPrepareFailing,    // the driver or kubelet reports it
+  kRequestMissing,    // a container names a request that its claim does not have
   kUnhealthy,         // kubelet passes on that the driver reports the device so
 };
 

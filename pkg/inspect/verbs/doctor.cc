@@ -13,6 +13,7 @@
 #include "pkg/inspect/verbs/fleet_checks.h"
 #include "pkg/inspect/verbs/half_taints.h"
 #include "pkg/inspect/verbs/manager.h"
+#include "pkg/inspect/verbs/rollout.h"
 #include "pkg/protocol/device_health.h"
 #include "pkg/protocol/pod_claims.h"
 
@@ -329,6 +330,23 @@ void check_pods(const State& state, Findings& findings) {
   }
 }
 
+// One waiting pod of a Deployment speaks for the others; each is decided on a copy of the state.
+void check_rollouts(const State& state, Findings& findings) {
+  constexpr size_t kMaxTried = 50;
+  findings.begin("rolling updates", "no Deployment waits for devices of its own older pods");
+  const Objects& objects = state.objects;
+  if (objects.hides_what_decides()) return;  // doubt() says so
+  std::set<std::string> tried;
+  for (const auto& [key, pod] : objects.pods) {
+    if (pod->resource_claims.empty() || !pod->node_name.empty() || pod->terminal()) continue;
+    const std::string deployment = deployment_of(*pod);
+    if (deployment.empty() || tried.size() >= kMaxTried || !tried.insert(pod->metadata.ns + "/" + deployment).second)
+      continue;
+    if (const auto blocked = blocked_rollout(objects, state.options, *pod))
+      findings.add(Health::kIll, words_of(*blocked), remedy_of(*blocked));
+  }
+}
+
 void check_taint_rules(const Objects& objects, Findings& findings) {
   findings.begin("taint rules", "no DeviceTaintRule taints a device and leaves its partitions usable");
   for (const HalfTaint& half : half_taints(objects))
@@ -392,7 +410,8 @@ void doubt(std::vector<Diagnosis>& found, const Objects& objects) {
       {"allocators", {"resourceclaims"}},
       {"double allocations", {"resourceclaims", "resourceslices"}},
       {"stuck claims", {"pods", "resourceclaims"}},
-      {"waiting pods", {"pods", "resourceclaims"}}};
+      {"waiting pods", {"pods", "resourceclaims"}},
+      {"rolling updates", {"deviceclasses", "nodes", "pods", "resourceclaims", "resourceslices"}}};
   for (Diagnosis& one : found) {
     const auto reads = kReads.find(one.check);
     if (one.health != Health::kFine || reads == kReads.end()) continue;
@@ -427,6 +446,7 @@ std::vector<Diagnosis> diagnose(const State& state) {
   check_double(state, findings);
   check_claims(state, findings);
   check_pods(state, findings);
+  check_rollouts(state, findings);
   std::vector<Diagnosis> found = findings.take();
   doubt(found, state.objects);
   return found;

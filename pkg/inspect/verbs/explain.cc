@@ -14,6 +14,7 @@
 #include "pkg/inspect/verbs/judge.h"
 #include "pkg/inspect/verbs/manager.h"
 #include "pkg/inspect/verbs/pod_owners.h"
+#include "pkg/inspect/verbs/rollout.h"
 #include "pkg/inspect/verbs/top.h"
 #include "pkg/protocol/group_claims.h"
 #include "pkg/protocol/pod_claims.h"
@@ -269,6 +270,23 @@ void explain_waiting_pod(Answer& answer, State& state, const api::Pod& pod, cons
     case verdict::Answer::kDoesNotFit:
       for (const std::string& trouble : trouble_of_volumes(objects, pod))
         answer.say({"VolumeUnusable", trouble + ".", ref_of(pod), "spec.volumes"});
+      for (const std::string& resource : unoffered_resources(objects, pod))
+        answer.say({"ResourceNotOffered",
+                    "No node has a device plugin for " + resource + ", and no DeviceClass has extendedResourceName " +
+                        resource + ".",
+                    ref_of(pod),
+                    "spec.containers[].resources",
+                    {},
+                    {{"resources", {resource}}},
+                    {{"ToDo", "set it on a class, or ask for the device by a claim"}}});
+      if (const auto blocked = blocked_rollout(objects, state.options, pod))
+        answer.say({"RolloutBlocked",
+                    "The rolling update blocks itself: " + words_of(*blocked) + ".",
+                    ref_of(pod),
+                    "",
+                    {},
+                    {},
+                    {{"ToDo", remedy_of(*blocked)}}});
       answer.status = Status::kNo;
       break;
     case verdict::Answer::kUndecided:

@@ -58,8 +58,9 @@ Result<Answer> explain_without_pods(const Objects& objects, const StateOptions& 
     return fail(Code::kInvalidArgument, "the answer is not an object with a name and a spec");
   Answer answer{"DRAExplain"};
   answer.status = Status::kNo;
-  answer.lines.push_back(text_inside(object, "kind") + " " + ns + "/" + name + " has no pods.");
-  answer.lines.push_back(why_no_pods(object, ns) + ".");
+  const ObjectRef owner{text_inside(object, "kind"), ns, name};
+  answer.say({"NoPods", owner.kind + " " + ns + "/" + name + " has no pods.", owner});
+  answer.say({"WhyNoPods", why_no_pods(object, ns) + ".", owner});
   const auto manifest = read_manifest(text, ns);
   if (!manifest || manifest->workloads.empty()) return answer;
   FitsOptions asked;
@@ -67,13 +68,19 @@ Result<Answer> explain_without_pods(const Objects& objects, const StateOptions& 
   asked.count_more = false;
   const auto found = fits(objects, *manifest, asked);
   if (!found) {
-    answer.lines.push_back("Whether its pods would fit is not known: " + found.error().message() + ".");
+    answer.say({"Undecided", "Whether its pods would fit is not known: " + found.error().message() + ".", owner});
     return answer;
   }
   for (const FitAnswer& one : *found)
-    answer.lines.push_back(one.fit == Fit::kNow ? "Its pods would fit now."
-                                                : "Its pods would not all fit now (" + std::to_string(one.placed) +
-                                                      " of " + std::to_string(one.copies) + "): " + one.why);
+    if (one.fit == Fit::kNow)
+      answer.say({"Fits", "Its pods would fit now.", owner});
+    else
+      answer.say({"DoesNotFit",
+                  "Its pods would not all fit now (" + std::to_string(one.placed) + " of " +
+                      std::to_string(one.copies) + "): " + one.why,
+                  owner,
+                  "spec.template",
+                  {{"placed", one.placed}, {"copies", one.copies}}});
   return answer;
 }
 

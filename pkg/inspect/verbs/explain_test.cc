@@ -132,6 +132,41 @@ TEST(Explain, ClaimMissing) {
   EXPECT_EQ(world.explained().status, Status::kNo);
 }
 
+TEST(Explain, ContainerNamesARequestThatTheClaimLacks) {
+  SmallWorld world;
+  world.pod.containers.emplace_back();
+  world.pod.containers[0].name = "c";
+  world.pod.containers[0].claims = {{"gpus", "gpu"}};
+  EXPECT_EQ(world.broken(), "");
+  world.pod.containers[0].claims = {{"gpus", ""}, {"other", "x"}};
+  EXPECT_EQ(world.broken(), "");
+  world.pod.containers[0].claims = {{"gpus", "nic"}};
+  EXPECT_EQ(world.broken(), "RequestMissing");
+  EXPECT_EQ(
+      world.explained().lines.at(1),
+      "Broken at container -> request: container c asks for request \"nic\" of ResourceClaim ml/c, which has only "
+      "gpu: the container gets no device, without an error.");
+  EXPECT_EQ(world.explained().status, Status::kNo);
+  world.pod.init_containers.swap(world.pod.containers);
+  EXPECT_EQ(world.broken(), "RequestMissing");
+}
+
+TEST(Explain, AResourceThatNobodyOffers) {
+  SmallWorld world;
+  world.pod.node_name.clear();
+  world.pod.phase = "Pending";
+  world.pod.resource_claims.clear();
+  world.pod.containers.emplace_back();
+  world.pod.containers[0].requests = {{"cpu", "1"}, {"nvidia.com/gpu", "1"}};
+  const std::string said = render(world.explained(), {});
+  EXPECT_NE(said.find("No node has a device plugin for nvidia.com/gpu, and no DeviceClass has extendedResourceName "
+                      "nvidia.com/gpu: set it on a class"),
+            std::string::npos)
+      << said;
+  world.device_class.extended_resource_name = "nvidia.com/gpu";
+  EXPECT_EQ(render(world.explained(), {}).find("No node has a device plugin"), std::string::npos);
+}
+
 TEST(Explain, NotAllocatedThoughBound) {
   SmallWorld world;
   world.claim.status = {};

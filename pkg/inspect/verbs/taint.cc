@@ -7,6 +7,7 @@
 #include "pkg/api/encode.h"
 #include "pkg/base/strings.h"
 #include "pkg/inspect/state/silicon.h"
+#include "pkg/inspect/state/unseen.h"
 
 namespace dra::inspect {
 namespace {

@@ -529,7 +529,7 @@ TEST(Lint, WhatIsNoObjectOfAKnownKindIsFound) {
     return all;
   };
   EXPECT_EQ(texts("kind: Pod\n---\napiVersion: v1\n"), (Texts{"1 : apiVersion is missing", "3 : kind is missing"}));
-  EXPECT_EQ(texts("[1, 2]"), Texts{"1 : no object; it needs apiVersion and kind"});
+  EXPECT_EQ(texts("[1, 2]"), Texts{"1 : this is not an object, which has apiVersion and kind"});
   EXPECT_EQ(texts("# a comment\n---\n"), Texts{"0 : the file has no object in it"});
   EXPECT_EQ(texts("apiVersion: resource.k8s.io/v1\nkind: ResourceClam\n"),
             Texts{"2 kind: resource.k8s.io/v1 has no kind \"ResourceClam\"; did you mean \"ResourceClaim\"?"});
@@ -541,7 +541,7 @@ TEST(Lint, WhatIsNoObjectOfAKnownKindIsFound) {
       (Texts{"6 items[0].spec.selector: unknown field \"selector\"; did you mean \"selectors\"?",
              "8 items[1].apiVersion: resource.k8s.io/v1beta1 is off by default on new servers; kubectl dra migrate "
              "-f FILE makes v1 of it",
-             "11 items[2]: no object; it needs apiVersion and kind"}));
+             "11 items[2]: this is not an object, which has apiVersion and kind"}));
 }
 
 // Servers without the gate drop them, and each pod of the group gets a claim of its own.

@@ -3,7 +3,7 @@
 //   if (auto ok = admit_by_quota(ctx, kind->info(), object); !ok) return fail_status(ok.error());
 //
 // Usage is counted from the stored objects at every question, so a new quota counts at once, and `status` is only a
-// report for readers (keeper.h). As in the evaluators of 1.36, these count:
+// report for readers (pkg/apiserver/quota_keeper.h). As in the evaluators of 1.36, these count:
 //   pods          pods, cpu, memory, ephemeral-storage, requests.*, limits.*, hugepages-*, extended resources
 //   claims        <class>.deviceclass.resource.k8s.io/devices: exactCount its count, All 32, firstAvailable the largest
 //                 alternative of each class; extended resource names of the class, less what the claim's own pod pays

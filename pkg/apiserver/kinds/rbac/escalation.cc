@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "pkg/apiserver/auth/rules.h"
+#include "pkg/apiserver/kinds/rbac/rules.h"
 #include "pkg/apiserver/validation/json_read.h"
 #include "pkg/base/strings.h"
 

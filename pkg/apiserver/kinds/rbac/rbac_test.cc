@@ -3,7 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "pkg/apiserver/auth/rules.h"
+#include "pkg/apiserver/kinds/rbac/rules.h"
 #include "pkg/apiserver/server.h"
 #include "pkg/reactor/sim_reactor.h"
 

@@ -4,6 +4,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "pkg/apiserver/kinds/folders.h"
 #include "pkg/apiserver/model/kind.h"
 #include "pkg/apiserver/validation/json_read.h"
 

@@ -1,4 +1,4 @@
-#include "pkg/apiserver/kinds/quota/keeper.h"
+#include "pkg/apiserver/quota_keeper.h"
 
 #include <nlohmann/json.hpp>
 #include <set>

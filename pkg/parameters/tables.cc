@@ -1,8 +1,10 @@
 // The tables of opaque parameters. Types, defaults of gates and rules are those of each driver's sources, named in
-// `source`; a field that only some releases have is listed, as lint does not know the release.
-#include "pkg/inspect/lint/parameters.h"
+// `source`; a field that only some releases have is listed, as nobody here knows the release.
+#include "pkg/parameters/tables.h"
 
-namespace dra::inspect {
+#include <algorithm>
+
+namespace dra::parameters {
 namespace {
 
 using ParamType = ParameterType;
@@ -16,7 +18,7 @@ const ParameterFields& mps_fields() {
   return fields;
 }
 
-// The gates are alpha and off by default (pkg/featuregates of the driver).
+// The gates are alpha and off by default.
 std::vector<ParameterChoice> sharing_strategies() {
   return {{"TimeSlicing", "TimeSlicingSettings"}, {"MPS", "MPSSupport"}};
 }
@@ -55,7 +57,8 @@ DriverParameters nvidia() {
             "PassthroughSupport"},
            {"ComputeDomainChannelConfig", {{{.name = "domainID", .required = true}, {.name = "allocationMode"}}}},
            {"ComputeDomainDaemonConfig", {{{.name = "domainID", .required = true}}}}},
-          "github.com/kubernetes-sigs/dra-driver-nvidia-gpu: api/nvidia.com/resource/v1beta1, pkg/featuregates"};
+          "github.com/kubernetes-sigs/dra-driver-nvidia-gpu: api/nvidia.com/resource/v1beta1 and the list of its "
+          "feature gates"};
 }
 
 }  // namespace
@@ -65,4 +68,10 @@ const std::vector<DriverParameters>& parameter_tables() {
   return tables;
 }
 
-}  // namespace dra::inspect
+const DriverParameters* parameters_of(const std::string& driver) {
+  for (const DriverParameters& table : parameter_tables())
+    if (std::find(table.drivers.begin(), table.drivers.end(), driver) != table.drivers.end()) return &table;
+  return nullptr;
+}
+
+}  // namespace dra::parameters

@@ -1,4 +1,4 @@
-#include "pkg/apiserver/auth/rules.h"
+#include "pkg/apiserver/kinds/rbac/rules.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
