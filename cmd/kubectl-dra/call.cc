@@ -204,7 +204,8 @@ std::optional<int> parse_call(const Verb& verb, const std::vector<std::string>& 
   if (verb.needs_cluster) add_common(app, call.common);
   // The last one counts, as for kubectl.
   app.add_option("-o,--output", call.common.output, "one of table, wide, json, yaml, name")->take_last();
-  app.add_option("--sort-by", call.common.sort_by, "a column: its head, or its key in -o json; numbers from the largest, texts in natural order");
+  app.add_option("--sort-by", call.common.sort_by,
+                 "a column: its head, or its key in -o json; numbers from the largest, texts in natural order");
   app.add_flag("--no-headers", call.common.no_headers, "tables without their first line");
   for (const Flag& flag : verb.flags) {
     const std::string name = flag.names.substr(flag.names.rfind("--") + 2);

@@ -5,7 +5,6 @@
 
 #include <nlohmann/json.hpp>
 
-
 namespace dra::inspect::answer_test {
 namespace {
 
