@@ -160,7 +160,7 @@ TEST(Explain, AResourceThatNobodyOffers) {
   world.pod.containers[0].requests = {{"cpu", "1"}, {"nvidia.com/gpu", "1"}};
   const std::string said = render(world.explained(), {});
   EXPECT_NE(said.find("No node has a device plugin for nvidia.com/gpu, and no DeviceClass has extendedResourceName "
-                      "nvidia.com/gpu: set it on a class"),
+                      "nvidia.com/gpu.\n  set it on a class"),
             std::string::npos)
       << said;
   world.device_class.extended_resource_name = "nvidia.com/gpu";
