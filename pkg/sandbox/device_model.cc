@@ -4,6 +4,8 @@
 #include <cctype>
 #include <nlohmann/json.hpp>
 
+#include "pkg/api/names.h"
+#include "pkg/api/quantity.h"
 #include "pkg/base/strings.h"
 
 namespace dra::sandbox {
@@ -50,9 +52,9 @@ Json attribute_value(const Field& field, const Scope& scope) {
 }
 
 Json capacity_value(const Field& field) {
-  if (!field.value().is_object()) return {{"value", field.text()}};
+  if (!field.value().is_object()) return {{"value", quantity_text(field)}};
   field.allow({"value", "requestPolicy"});
-  Json capacity = {{"value", field.at("value").text()}};
+  Json capacity = {{"value", quantity_text(field.at("value"))}};
   if (field.has("requestPolicy")) capacity["requestPolicy"] = field.at("requestPolicy").value();
   return capacity;
 }
@@ -70,6 +72,17 @@ Json counters(const Json& capacity, int64_t start, int64_t size) {
   for (int64_t slice = start; slice < start + size; ++slice)
     object["memory-slice-" + std::to_string(slice)] = {{"value", "1"}};
   return object;
+}
+
+// The name of a device, whose rules are those of a label of DNS.
+std::string device_name(const std::string& name, const Scope& scope, const Field& name_at) {
+  std::string filled = fill_or_refuse(name, scope, name_at);
+  if (filled.find('.') != std::string::npos)
+    name_at.refuse(quote(filled) + " has a dot, which names of devices must not have" +
+                   (name.find("{profile}") == std::string::npos ? "" : "; write {profileLabel} for {profile}"));
+  if (const auto problems = api::dns_label_problems(filled); !problems.empty())
+    name_at.refuse(quote(filled) + " is not the name of a device: " + problems.front());
+  return filled;
 }
 
 void add_partitions(const DeviceModel& model, Scope scope, const Field& where, Json parent, PoolContent& pool) {
@@ -91,7 +104,7 @@ void add_partitions(const DeviceModel& model, Scope scope, const Field& where, J
       for (const std::string& name : partitions.without) own.erase(name);
       own.update(attributes(partitions.attributes, scope));
       pool.devices.push_back(
-          {{"name", fill_or_refuse(partitions.name, scope, where)},
+          {{"name", device_name(partitions.name, scope, partitions.name_at.value_or(where))},
            {"attributes", own},
            {"capacity", capacity},
            {"consumesCounters",
@@ -100,7 +113,20 @@ void add_partitions(const DeviceModel& model, Scope scope, const Field& where, J
   }
 }
 
-PartitionProfile read_profile(const Field& field, int64_t memory_slices) {
+// Nothing can be cut from a device that it does not have.
+void refuse_more_than(const std::vector<std::pair<std::string, Field>>& whole, const std::string& name,
+                      const Field& part) {
+  for (const auto& [known, field] : whole) {
+    if (known != name) continue;
+    const std::string of_whole = field.value().is_object() ? field.at("value").text() : field.text();
+    const auto all = api::Quantity::parse(of_whole), taken = api::Quantity::parse(part.text());
+    if (all && taken && *taken > *all)
+      part.refuse("a partition cannot have " + part.text() + " " + name + ", its device has " + of_whole);
+  }
+}
+
+PartitionProfile read_profile(const Field& field, int64_t memory_slices,
+                              const std::vector<std::pair<std::string, Field>>& whole) {
   field.allow({"name", "id", "size", "starts", "capacity"});
   PartitionProfile profile;
   profile.name = field.at("name").text();
@@ -108,25 +134,36 @@ PartitionProfile read_profile(const Field& field, int64_t memory_slices) {
   profile.size = field.at("size").integer(1, memory_slices);
   for (const Field& start : field.at("starts").items())
     profile.starts.push_back(start.integer(0, memory_slices - profile.size));
-  for (const auto& [name, value] : field.at("capacity").entries()) profile.capacity.emplace_back(name, value.text());
+  for (const auto& [name, value] : field.at("capacity").entries()) {
+    profile.capacity.emplace_back(name, quantity_text(value));
+    refuse_more_than(whole, name, value);
+  }
   return profile;
 }
 
-Partitions read_partitions(const Field& field) {
+Partitions read_partitions(const Field& field, const std::vector<std::pair<std::string, Field>>& whole) {
   field.allow({"name", "counterSet", "memorySlices", "attributes", "without", "profiles"});
   Partitions partitions;
   partitions.name = field.at("name").text();
+  partitions.name_at = field.at("name");
   partitions.counter_set = field.at("counterSet").text();
   partitions.memory_slices = field.at("memorySlices").integer(1, 24);
   if (field.has("attributes")) partitions.attributes = field.at("attributes").entries();
   if (field.has("without"))
     for (const Field& name : field.at("without").items()) partitions.without.push_back(name.text());
   for (const Field& profile : field.at("profiles").items())
-    partitions.profiles.push_back(read_profile(profile, partitions.memory_slices));
+    partitions.profiles.push_back(read_profile(profile, partitions.memory_slices, whole));
   return partitions;
 }
 
 }  // namespace
+
+std::string quantity_text(const Field& field) {
+  std::string text = field.text();
+  if (!api::Quantity::parse(text))
+    field.refuse(quote(text) + " is not a quantity; write a number with a suffix of Kubernetes, such as 80Gi or 500m");
+  return text;
+}
 
 std::string fill_or_refuse(std::string_view text, const Scope& scope, const Field& where) {
   auto filled = fill(text, scope);
@@ -140,14 +177,16 @@ DeviceModel read_model(const Field& field) {
   DeviceModel model;
   model.driver = field.at("driver").text();
   model.name = field.at("name").text();
+  model.name_at = field.at("name");
   if (field.has("attributes")) model.attributes = field.at("attributes").entries();
   if (field.has("capacity")) model.capacity = field.at("capacity").entries();
+  for (const auto& [name, capacity] : model.capacity) capacity_value(capacity);
   model.allow_multiple_allocations = field.boolean("allowMultipleAllocations", false);
   for (const char* key : {"taints", "bindsToNode", "bindingConditions", "bindingFailureConditions"})
     if (field.has(key)) model.as_in_api.emplace_back(key, field.at(key));
   if (field.has("partitions")) {
     const Field partitions = field.at("partitions");
-    model.partitions = read_partitions(partitions);
+    model.partitions = read_partitions(partitions, model.capacity);
     for (const std::string& name : model.partitions->without)
       if (std::none_of(model.attributes.begin(), model.attributes.end(),
                        [&](const auto& attribute) { return attribute.first == name; }))
@@ -157,7 +196,7 @@ DeviceModel read_model(const Field& field) {
 }
 
 void add_devices(const DeviceModel& model, const Scope& scope, const Field& where, PoolContent& pool) {
-  Json device = {{"name", fill_or_refuse(model.name, scope, where)}};
+  Json device = {{"name", device_name(model.name, scope, model.name_at.value_or(where))}};
   device["attributes"] = attributes(model.attributes, scope);
   Json capacity = Json::object();
   for (const auto& [name, field] : model.capacity) capacity[name] = capacity_value(field);

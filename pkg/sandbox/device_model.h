@@ -24,8 +24,9 @@ struct PartitionProfile {
 };
 
 struct Partitions {
-  std::string name;         // of a partition device, with placeholders
-  std::string counter_set;  // of one parent device, with placeholders
+  std::string name;              // of a partition device, with placeholders
+  std::optional<Field> name_at;  // where it is written
+  std::string counter_set;       // of one parent device, with placeholders
   int64_t memory_slices = 0;
   std::vector<std::pair<std::string, Field>> attributes;
   std::vector<std::string> without;  // attributes of the parent that its partitions lack
@@ -35,6 +36,7 @@ struct Partitions {
 struct DeviceModel {
   std::string driver;
   std::string name;
+  std::optional<Field> name_at;  // where it is written
   std::vector<std::pair<std::string, Field>> attributes;
   std::vector<std::pair<std::string, Field>> capacity;
   bool allow_multiple_allocations = false;
@@ -53,6 +55,9 @@ DeviceModel read_model(const Field& field);
 // Adds the devices of one instance of the model (itself and its partitions). Errors in filling in texts name the field
 // `where`.
 void add_devices(const DeviceModel& model, const Scope& scope, const Field& where, PoolContent& pool);
+
+// A quantity of the API, as it is written; refuses anything else.
+std::string quantity_text(const Field& field);
 
 // fill(); errors name the field.
 std::string fill_or_refuse(std::string_view text, const Scope& scope, const Field& where);

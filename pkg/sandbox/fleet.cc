@@ -5,6 +5,7 @@
 #include <set>
 
 #include "pkg/base/strings.h"
+#include "pkg/cel/cel.h"
 #include "pkg/sandbox/device_model.h"
 
 namespace dra::sandbox {
@@ -55,8 +56,11 @@ class FleetBuilder {
     field.allow({"name", "selectors", "extendedResourceName", "config"});
     Json spec = Json::object();
     if (field.has("selectors")) {
-      for (const Field& selector : field.at("selectors").items())
+      for (const Field& selector : field.at("selectors").items()) {
+        if (const auto compiled = cel::compile(selector.text(), cel::Environment()); compiled.error)
+          selector.refuse("the selector does not compile: " + compiled.error->message);
         spec["selectors"].push_back({{"cel", {{"expression", selector.text()}}}});
+      }
     }
     if (field.has("extendedResourceName")) spec["extendedResourceName"] = field.at("extendedResourceName").text();
     if (field.has("config")) spec["config"] = field.at("config").value();
@@ -128,7 +132,8 @@ class FleetBuilder {
         {"kubernetes.io/hostname", scope.node}, {"kubernetes.io/os", "linux"}, {"kubernetes.io/arch", "amd64"}};
     if (field.has("labels")) labels.update(texts(field.at("labels"), scope));
     Json capacity = {{"cpu", "64"}, {"memory", "256Gi"}, {"pods", "110"}, {"ephemeral-storage", "1Ti"}};
-    if (field.has("capacity")) capacity.update(texts(field.at("capacity"), scope));
+    if (field.has("capacity"))
+      for (const auto& [name, value] : field.at("capacity").entries()) capacity[name] = quantity_text(value);
     Json spec = Json::object();
     if (field.has("taints")) spec["taints"] = field.at("taints").value();
     fleet_.objects.push_back({{"apiVersion", "v1"},

@@ -183,4 +183,35 @@ drivers:
       << wrong.error().message();
 }
 
+// What an API server would refuse is named where it is written, and once.
+TEST(FleetTest, WhatNoDriverCouldPublishIsNamedByFileLineAndField) {
+  const auto with = [](const std::string& name, const std::string& whole, const std::string& part) {
+    return "models:\n  m:\n    driver: d.example.com\n    name: g-{device}\n    capacity: {memory: " + whole +
+           "}\n    partitions:\n      name: '" + name +
+           "'\n      counterSet: s-{device}\n      memorySlices: 2\n      profiles:\n"
+           "      - {name: 1g.10gb, size: 1, starts: [0, 1], capacity: {memory: " +
+           part + "}}\nnodes:\n- {name: n, devices: [{model: m, count: 8}]}\n";
+  };
+  EXPECT_EQ(error_of(with("g-{device}-{profileLabel}-{start}", "8Gi", "4Gi")), "no error");
+  EXPECT_EQ(error_of(with("g-{device}-{profile}-{start}", "8Gi", "4Gi")),
+            "fleet.yaml:7:13: models.m.partitions.name: \"g-0-1g.10gb-0\" has a dot, which names of devices must not "
+            "have; write {profileLabel} for {profile}");
+  EXPECT_EQ(error_of(with("G-{device}-{start}", "8Gi", "4Gi"))
+                .find("fleet.yaml:7:13: models.m.partitions.name: "
+                      "\"G-0-0\" is not the name of a device: "),
+            0u);
+  EXPECT_EQ(error_of(with("g-{device}-{start}", "8GiB", "4Gi")),
+            "fleet.yaml:5:24: models.m.capacity.memory: \"8GiB\" is not a quantity; write a number with a suffix of "
+            "Kubernetes, such as 80Gi or 500m");
+  EXPECT_EQ(error_of(with("g-{device}-{start}", "8Gi", "404Gi")),
+            "fleet.yaml:11:69: models.m.partitions.profiles[0].capacity.memory: a partition cannot have 404Gi memory, "
+            "its device has 8Gi");
+  EXPECT_EQ(error_of("nodes:\n- {name: n, capacity: {cpu: many}}\n")
+                .find("fleet.yaml:2:29: nodes[0].capacity.cpu: \"many\" is not a quantity"),
+            0u);
+  EXPECT_EQ(error_of("deviceClasses:\n- name: c\n  selectors:\n  - device.drver == 'x'\n")
+                .find("fleet.yaml:4:5: deviceClasses[0].selectors[0]: the selector does not compile: "),
+            0u);
+}
+
 }  // namespace dra::sandbox::fleet_test
