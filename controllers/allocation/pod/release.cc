@@ -97,7 +97,18 @@ void bind_pod(const PodContext& context, const std::string& node, ReconcileResul
 // The pod is pinned to nodes by the term, unless that is empty.
 void lift_gate(const PodContext& context, const api::NodeSelectorTerm& term, ReconcileResult& out) {
   Write write = write_ungated(context.pod, kAllocationGate, term, is_bound_by_us(context));
-  if (context.state.claims.empty()) return void(out.add(std::move(write)));
+  const std::vector<protocol::ClaimState>& claims = context.state.claims;
+  if (std::none_of(claims.begin(), claims.end(), [](const protocol::ClaimState& one) { return one.allocated(); })) {
+    if (is_releasing(context))
+      write.success_event = Event{ref_of(context.pod),
+                                  false,
+                                  "GateReleased",
+                                  "Allocate",
+                                  "the gate is lifted without devices, because the manager is about to be uninstalled "
+                                  "(--release-gates); kube-scheduler allocates them",
+                                  ""};
+    return void(out.add(std::move(write)));
+  }
   std::string where = devices_words(context.state);
   if (term.match_fields.size() == 1 && term.match_fields.front().values.size() == 1)
     where += " on node " + term.match_fields.front().values.front();

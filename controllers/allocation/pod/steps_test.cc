@@ -236,6 +236,20 @@ TEST_F(Steps, EachStateIsTheBusinessOfOneStep) {
   }
 }
 
+// Before an uninstall a pod may lose its gate without devices: the event does not say that it has some.
+TEST_F(Steps, AGateThatIsReleasedWithoutDevicesIsCalledThat) {
+  options.release_gates = true;
+  for (const bool allocated : {false, true}) {
+    facts.state.claims = {allocated ? settled_claim("c") : claim("c")};
+    ReconcileResult out;
+    EXPECT_EQ(run_steps(context_of(view, pod, facts, tools), pod_steps(), out), "release");
+    const Write* write = std::get_if<Write>(&out.effects.at(0));
+    ASSERT_TRUE(write && write->success_event) << words_of(out);
+    EXPECT_EQ(write->success_event->reason.str(), allocated ? "Allocated" : "GateReleased");
+    EXPECT_EQ(write->success_event->note.find("the gate is lifted without devices") == 0, !allocated);
+  }
+}
+
 TEST_F(Steps, TheFirstStepThatTakesThePodIsTheLastToRun) {
   static std::vector<std::string_view> ran;
   ran.clear();
