@@ -395,7 +395,7 @@ TEST(Fields, LoseTheWordsOfUsersByRedaction) {
 // Each kind that a snapshot has can be redacted, or is left out of a redacted one.
 TEST(Fields, EveryKindOfASnapshotHasRules) {
   for (const inspect::KindToRead& kind : inspect::kinds_to_read())
-    EXPECT_EQ(inspect::redacted_type(kind.plural) == nullptr, kind.of_storage) << kind.plural;
+    EXPECT_EQ(inspect::redacted_type(kind.plural) == nullptr, kind.needed_for == inspect::KindToRead::For::kStorage) << kind.plural;
   for (const inspect::GroupsToRead& groups : inspect::groups_to_read())
     EXPECT_NE(inspect::redacted_type(groups.name), nullptr) << groups.name;
 }
