@@ -199,9 +199,9 @@ class Loader {
       return ask_page(list);
     }
     // Whatever the server answers for the other kinds, questions about devices must still be answered.
-    const bool can_do_without =
-        error.http_status() == 403 || error.http_status() == 404 ||
-        ((list.kind.needed_for != For::kDevices || list.of_groups) && error.http_status() >= 400 && error.http_status() != 401);
+    const bool can_do_without = error.http_status() == 403 || error.http_status() == 404 ||
+                                ((list.kind.needed_for != For::kDevices || list.of_groups) &&
+                                 error.http_status() >= 400 && error.http_status() != 401);
     if (!can_do_without) return give_up(error);
     list.error = error;
     list.done = true;

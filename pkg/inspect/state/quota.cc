@@ -8,21 +8,24 @@ namespace dra::inspect {
 namespace {
 
 constexpr int64_t kDevicesOfAll = 32;  // resourceapi.AllocationResultsMaxSize
+// Larger numbers of a file or a quota count as these, so that no sum overflows.
+constexpr int64_t kMostDevices = 1'000'000'000;
+constexpr int64_t kMostAllowed = 1'000'000'000'000'000;
 
 // What a file leaves out is as the server would fill it in.
 int64_t devices_charged(const api::DeviceSubRequest& request) {
   if (request.allocation_mode == "All") return kDevicesOfAll;
   if (!request.allocation_mode.empty() && request.allocation_mode != "ExactCount") return 0;
-  return request.count == 0 ? 1 : request.count;
+  return request.count == 0 ? 1 : std::clamp<int64_t>(request.count, 0, kMostDevices);
 }
 
-// An amount that cannot be read, or that exceeds what can be counted, refuses nothing.
+// An amount that cannot be read refuses nothing.
 std::optional<int64_t> amount_in(const api::StringMap& amounts, std::string_view resource) {
   const auto found = amounts.find(resource);
   if (found == amounts.end()) return std::nullopt;
   const auto amount = api::Quantity::parse(found->second);
   if (!amount) return std::nullopt;
-  return amount->value();
+  return std::clamp<int64_t>(amount->value(), 0, kMostAllowed);
 }
 
 // "2 devices of class gpu", "1 claim", "4 example.com/gpu".
@@ -59,8 +62,7 @@ QuotaCharge charge_of(const Objects& objects, const api::ResourceClaim& claim,
   }
   QuotaCharge charge{{std::string(kClaimCount), 1}};
   const auto owe = [&](const std::string& resource, int64_t devices) {
-    const bool is_paid =
-        std::any_of(paid.begin(), paid.end(), [&](const auto& one) { return one.name == resource; });
+    const bool is_paid = std::any_of(paid.begin(), paid.end(), [&](const auto& one) { return one.name == resource; });
     if (!is_paid && devices > 0) charge[std::string(kRequested) + resource] += devices;
   };
   for (const auto& [name, devices] : by_class) {
@@ -81,8 +83,8 @@ std::string text_of(const QuotaRefusal& refusal, const std::string& who) {
 
 std::string remedy_of(const QuotaRefusal& refusal) {
   const std::string ns = refusal.quota.substr(0, refusal.quota.find('/'));
-  const std::string raise = "raise spec.hard[\"" + refusal.resource + "\"] of the quota: kubectl edit resourcequota -n " +
-                            ns + " " + name_in(refusal.quota);
+  const std::string raise = "raise spec.hard[\"" + refusal.resource +
+                            "\"] of the quota: kubectl edit resourcequota -n " + ns + " " + name_in(refusal.quota);
   if (refusal.asked > refusal.allowed)
     return refusal.allowed > 0 ? "ask for at most " + std::to_string(refusal.allowed) + ", or " + raise : raise;
   return "wait until others are gone (kubectl dra top claims -n " + ns + "), or " + raise;
@@ -118,8 +120,8 @@ void QuotaBook::take_back(const std::string& ns, const QuotaCharge& charge) {
 
 std::string why_quotas_unseen(const Objects& objects, const std::string& ns) {
   if (!objects.quotas.asked || !objects.quotas.hides_in(ns)) return "";
-  return "whether a ResourceQuota of namespace " + ns + " refuses claims is not visible: " +
-         objects.quotas.hidden.front().why;
+  return "whether a ResourceQuota of namespace " + ns +
+         " refuses claims is not visible: " + objects.quotas.hidden.front().why;
 }
 
 }  // namespace dra::inspect

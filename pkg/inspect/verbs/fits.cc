@@ -19,7 +19,8 @@ namespace {
 using allocator::Outcome;
 
 constexpr const char* kQuotaRefuses = "QuotaRefuses";
-constexpr std::string_view kOwnUid = "fits-";  // begins the uids of claims that are on no server
+constexpr std::string_view kOwnUid = "fits-";       // begins the uids of claims that are on no server
+constexpr std::string_view kOfFile = "fits-file-";  // of claims of the file that workloads name
 
 // The subject of a question: a workload, a claim or a template.
 struct Asked {
@@ -55,7 +56,10 @@ Claim unallocated(const Claim& claim) {
 class Fitting {
  public:
   Fitting(const Sources& sources, StateOptions options)
-      : sources_(sources), claims_(sources.claims), quotas_(sources.objects, options.empty), state_(sources.objects, std::move(options)) {}
+      : sources_(sources),
+        claims_(sources.claims),
+        quotas_(sources.objects, options.empty),
+        state_(sources.objects, std::move(options)) {}
 
   Result<FitAnswer> run(const Asked& asked, bool count_more) {
     if (const std::string why = refused_group(asked); !why.empty()) {
@@ -181,8 +185,11 @@ class Fitting {
     Charged charged;
     for (const Claim& claim : claims) {
       charged.ns = claim->metadata.ns;
-      if (!claim->metadata.uid.starts_with(kOwnUid) || sources_.objects.claims.contains(claim->metadata.key())) continue;
-      if (!counted_.contains(claim->metadata.uid) && charged.uids.insert(claim->metadata.uid).second)
+      const std::string& uid = claim->metadata.uid;
+      if (!uid.starts_with(kOwnUid) ||
+          (uid.starts_with(kOfFile) && sources_.objects.claims.contains(claim->metadata.key())))
+        continue;
+      if (!counted_.contains(uid) && charged.uids.insert(uid).second)
         add_to(charged.charge, charge_of(sources_.objects, *claim));
     }
     const std::optional<ByClass> asked = pod == nullptr ? std::nullopt : asked_by_class(sources_.objects, *pod);
@@ -220,8 +227,6 @@ class Fitting {
     if (workload == nullptr) {
       auto claim = std::make_shared<api::ResourceClaim>(*asked.claim);
       claim->metadata.uid = "fits-claim-" + suffix;
-      // Copies of one claim have names of their own.
-      if (sources_.objects.claims.contains(claim->metadata.key())) claim->metadata.name += "-" + suffix;
       made.claims.push_back(std::move(claim));
       made.charged = charged_for(nullptr, made.claims);
       return made;
@@ -451,7 +456,7 @@ Result<std::vector<FitAnswer>> fits(const Objects& objects, const Manifest& mani
     if (!why_volumes_are_not_judged(objects, manifest, workload).empty()) sources.without_volumes.insert(&workload);
   for (const auto& claim : manifest.claims) {
     auto own = std::make_shared<api::ResourceClaim>(*unallocated(claim));
-    own->metadata.uid = "fits-file-" + own->metadata.key();
+    own->metadata.uid = std::string(kOfFile) + own->metadata.key();
     sources.claims[own->metadata.key()] = std::move(own);
   }
   for (const auto& one : manifest.templates) sources.templates[one->metadata.key()] = one;
