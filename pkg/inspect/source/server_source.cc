@@ -14,8 +14,6 @@
 namespace dra::inspect {
 namespace {
 
-using For = KindToRead::For;
-
 // One kind while its pages arrive.
 struct ListInProgress {
   KindToRead kind;
@@ -49,6 +47,8 @@ class Loader {
   }
 
  private:
+  using For = KindToRead::For;
+
   bool finished() const {
     if (!trouble_ && !managers_read_) return false;
     return trouble_ || (begun_ && std::all_of(lists_.begin(), lists_.end(), [](const auto& l) { return l->done; }));

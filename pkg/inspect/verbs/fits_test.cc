@@ -248,7 +248,7 @@ TEST(Fits, AQuotaRefusesClaims) {
   EXPECT_EQ(asked().more, 1u) << "the third is the last one, by the quota and by the node";
   set_quota(devices, "2", "0");
   EXPECT_EQ(asked().more, 0u);
-  for (const std::string resource : {devices, std::string("count/resourceclaims.resource.k8s.io")}) {
+  for (const std::string& resource : {devices, std::string("count/resourceclaims.resource.k8s.io")}) {
     set_quota(resource, "2", "1");
     const FitAnswer found = asked();
     EXPECT_EQ(found.fit, Fit::kWhenEmpty) << resource;
