@@ -155,6 +155,9 @@ class FileLinter {
                                      (refusal.unknown && all[i].path == at.path)))
         return;
     const std::string name = refusal.field.substr(refusal.field.rfind('.') + 1);
+    if (const size_t failed = refusal.why.find("compilation failed: ");
+        refusal.field.ends_with(".cel.expression") && failed != std::string::npos)
+      return findings_.error(at, words_of_compile_error(std::string_view(refusal.why).substr(failed)));
     findings_.error(at, refusal.unknown ? "unknown field " + quote(name)
                                         : "the API server refuses " + name_of(object) + ": " + refusal.why);
   }
