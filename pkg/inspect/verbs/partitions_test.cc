@@ -342,7 +342,7 @@ TEST(HalfTaints, LintWarnsOfARuleThatLeavesPartitionsUsable) {
   };
   const std::string one =
       "apiVersion: resource.k8s.io/v1beta2\nkind: DeviceTaintRule\nmetadata: {name: bad}\nspec:\n  deviceSelector: "
-      "{driver: d, pool: n, device: gpu-0}\n  taint: {key: ecc, value: bad, effect: NoExecute}\n";
+      "{driver: d, pool: \"n\", device: gpu-0}\n  taint: {key: ecc, value: bad, effect: NoExecute}\n";
   EXPECT_EQ(
       said(one),
       "spec.deviceSelector.device: taints device d/n/gpu-0, but not 6 devices cut from it (gpu-0-2-0 to gpu-0-1-3), "

@@ -413,7 +413,7 @@ TEST(Doctor, ReadsTheFeatureGatesOfTheServersMetrics) {
       "kubernetes_feature_enabled{name=\"DynamicResourceAllocation\",stage=\"\"} "
       "0\nkubernetes_feature_enabled{name=\"DRA";
   TwoNodes world;
-  EXPECT_EQ(diagnosed(world.objects, "feature gates"), "fine");
+  EXPECT_EQ(diagnosed(world.objects, "feature gates"), "unknown");
   world.objects.feature_gates = device_gates(metrics);
   world.objects.feature_gates.erase("DRA");  // cut off in the middle of a name
   EXPECT_EQ(world.objects.feature_gates,
@@ -433,7 +433,7 @@ TEST(Doctor, MissesTheDaemonsOfANode) {
     pod->node_name = node;
     world.objects.pods[pod->metadata.key()] = pod;
   };
-  EXPECT_EQ(diagnosed(world.objects, "driver pods"), "fine") << "no DaemonSet is known";
+  EXPECT_EQ(diagnosed(world.objects, "driver pods"), "unknown") << "no DaemonSet is known";
   daemon("a");
   EXPECT_NE(diagnosed(world.objects, "driver pods").find("of node b, where no pod of a DaemonSet runs"),
             std::string::npos)
