@@ -378,6 +378,7 @@ TEST(Fields, LoseTheWordsOfUsersByRedaction) {
        std::map<std::string, std::string>{{"namespaces", "Namespace"}, {"nodes", "Node"}, {"pods", "Pod"}})
     all.emplace_back(plural, test::all_schemas().find("core/v1", name));
   for (const Kind& kind : kinds()) all.emplace_back(kind.plural, &type_of(kind));
+  all.emplace_back("resourcequotas", apiserver::find_message_type("v1", "ResourceQuota"));
   for (const char* plural : {"podgroups", "podgroups.scheduling.x-k8s.io"})
     all.emplace_back(plural, apiserver::find_message_type("scheduling.k8s.io/v1alpha2", "PodGroup"));
   for (const auto& [plural, type] : all) {
@@ -395,7 +396,8 @@ TEST(Fields, LoseTheWordsOfUsersByRedaction) {
 // Each kind that a snapshot has can be redacted, or is left out of a redacted one.
 TEST(Fields, EveryKindOfASnapshotHasRules) {
   for (const inspect::KindToRead& kind : inspect::kinds_to_read())
-    EXPECT_EQ(inspect::redacted_type(kind.plural) == nullptr, kind.of_storage) << kind.plural;
+    EXPECT_EQ(inspect::redacted_type(kind.plural) == nullptr, kind.needed_for == inspect::KindToRead::For::kStorage)
+        << kind.plural;
   for (const inspect::GroupsToRead& groups : inspect::groups_to_read())
     EXPECT_NE(inspect::redacted_type(groups.name), nullptr) << groups.name;
 }

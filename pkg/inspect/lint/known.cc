@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "pkg/api/decode/decode.h"
 #include "pkg/inspect/state/extended.h"
 #include "pkg/protocol/extended.h"
 
@@ -47,6 +48,7 @@ std::string Known::namespace_of(const json& object) const {
 void Known::add(const json& object) {
   const std::string kind = string_member(object, "kind"), version = string_member(object, "apiVersion");
   const std::string name = string_member(value_below(object, "/metadata"), "name");
+  if (kind == "DeviceTaintRule" && version.starts_with("resource.k8s.io/")) rules_.push_back(&object);
   if (name.empty()) return;
   if (kind == "Namespace" && version == "v1") namespaces_[name] = &object;
   if (!version.starts_with("resource.k8s.io/")) return;
@@ -113,6 +115,34 @@ const std::set<std::string>& Known::collect_resources() const {
   }
   resources_ = std::move(all);
   return *resources_;
+}
+
+// All rules of the file at once: they may complete each other.
+void Known::judge_rules() const {
+  half_taints_.emplace();
+  if (cluster_ == nullptr) return;
+  Objects together;
+  together.slices = cluster_->slices;
+  together.taint_rules = cluster_->taint_rules;
+  std::map<std::string, const json*> by_name;
+  for (const json* object : rules_) {
+    auto read = api::decode<api::DeviceTaintRule>(object->dump(-1, ' ', false, json::error_handler_t::replace));
+    if (!read) continue;  // the server's rules say what is wrong
+    if (read->metadata.name.empty())
+      read->metadata.name = "(rule " + std::to_string(by_name.size() + 1) + " of the file)";
+    const std::string name = read->metadata.name;
+    together.taint_rules[name] = std::make_shared<const api::DeviceTaintRule>(std::move(*read));
+    by_name[name] = object;
+  }
+  for (HalfTaint& half : half_taints(together))
+    if (const auto of_file = by_name.find(half.rule); of_file != by_name.end())
+      (*half_taints_)[of_file->second].push_back(std::move(half));
+}
+
+std::vector<HalfTaint> Known::half_taints_of(const json& rule) const {
+  if (!half_taints_) judge_rules();
+  const auto found = half_taints_->find(&rule);
+  return found == half_taints_->end() ? std::vector<HalfTaint>() : found->second;
 }
 
 bool Known::admin_access(const std::string& ns) const {

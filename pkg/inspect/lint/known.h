@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "pkg/inspect/state/objects.h"
+#include "pkg/inspect/verbs/half_taints.h"
 
 namespace dra::inspect {
 
@@ -37,16 +38,21 @@ class Known {
 
   // Extended resources that a node's device plugin or a class offers.
   const std::set<std::string>& extended_resources() const { return resources_ ? *resources_ : collect_resources(); }
+  // Of this DeviceTaintRule of the file: the devices cut from the one that it names that no rule taints.
+  std::vector<HalfTaint> half_taints_of(const nlohmann::json& rule) const;
   // Whether claims of the namespace may ask for admin access; true for one that is not known.
   bool admin_access(const std::string& ns) const;
 
  private:
   const std::set<std::string>& collect_resources() const;
+  void judge_rules() const;
 
   const Objects* cluster_;
   std::string ns_;
   std::map<std::string, const nlohmann::json*> classes_, claims_, templates_, namespaces_;  // of the file
+  std::vector<const nlohmann::json*> rules_;                                                // of the file
   mutable std::optional<std::set<std::string>> resources_;
+  mutable std::optional<std::map<const nlohmann::json*, std::vector<HalfTaint>>> half_taints_;  // by rule of the file
 };
 
 }  // namespace dra::inspect

@@ -10,6 +10,7 @@
 #include "pkg/inspect/lint/pods.h"
 #include "pkg/inspect/lint/selectors.h"
 #include "pkg/inspect/lint/server_rules.h"
+#include "pkg/inspect/lint/taint_rules.h"
 #include "pkg/inspect/state/document_text.h"
 #include "pkg/inspect/verbs/fits.h"
 #include "pkg/yaml/yaml.h"
@@ -123,6 +124,7 @@ class FileLinter {
       lint_parameters(object, place, findings_);
       lint_alignment(object, place, known_, findings_);
     }
+    if (kind == "DeviceTaintRule") lint_taint_rule(object, place, known_, findings_);
     ServerRules rules;
     rules.ns = known_.ns();
     rules.admin_access = [this](const std::string& ns) { return known_.admin_access(ns); };
@@ -153,6 +155,9 @@ class FileLinter {
                                      (refusal.unknown && all[i].path == at.path)))
         return;
     const std::string name = refusal.field.substr(refusal.field.rfind('.') + 1);
+    if (const size_t failed = refusal.why.find("compilation failed: ");
+        refusal.field.ends_with(".cel.expression") && failed != std::string::npos)
+      return findings_.error(at, words_of_compile_error(std::string_view(refusal.why).substr(failed)));
     findings_.error(at, refusal.unknown ? "unknown field " + quote(name)
                                         : "the API server refuses " + name_of(object) + ": " + refusal.why);
   }

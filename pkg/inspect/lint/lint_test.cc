@@ -164,6 +164,35 @@ TEST(LintSelectors, TextsThatAreNoVersionsAreFound) {
               "write semver(\"580.159.4\")");
 }
 
+// In each version of the API.
+TEST(LintSelectors, WhatDoesNotCompileIsOneRowWithThePlace) {
+  for (const char* version : {"v1", "v1beta2", "v1beta1"})
+    for (const auto& [expression, words] :
+         {std::pair("device.driver == ",
+                    "does not compile, at character 18: Syntax error: the expression ends too early"),
+          std::pair("device.driver == foo",
+                    "does not compile, at character 18: undeclared reference to 'foo' (in container '')")}) {
+      const auto findings =
+          lint(std::string("apiVersion: resource.k8s.io/") + version +
+                   "\nkind: DeviceClass\nmetadata: {name: a}\nspec: {selectors: [{cel: " + "{expression: \"" +
+                   expression + "\"}}]}\n",
+               nullptr, {}, "ml");
+      ASSERT_TRUE(findings);
+      std::string text;
+      for (const Finding& one : *findings)
+        if (one.severity == Severity::kError) text += one.path + ": " + one.text + "\n";
+      EXPECT_TRUE(text.starts_with(std::string("spec.selectors[0].cel.expression: ") + words))
+          << version << " " << text;
+      EXPECT_EQ(text.find('\n'), text.size() - 1) << "one row, and none of the parser's lines";
+    }
+  EXPECT_EQ(words_of_compile_error(
+                "compilation failed: ERROR: <input>:2:7: Syntax error: extraneous input 'x' expecting {'a'}\n | x"),
+            "does not compile, at character 7 of line 2: Syntax error: extraneous input 'x'");
+  for (const char* other : {"", "too complex", "ERROR: <input>:", "ERROR: <input>:1:2:", "ERROR: <input>:1"})
+    EXPECT_FALSE(words_of_compile_error(other).starts_with("does not compile, at character 1 of")) << other;
+  EXPECT_EQ(words_of_compile_error("too complex\nmore"), "too complex");
+}
+
 // ---- pods
 
 TEST(LintPods, ARequestThatTheClaimLacksIsAnError) {

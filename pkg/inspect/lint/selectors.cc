@@ -110,7 +110,8 @@ class SelectorLinter {
     const SelectorTrial trial = try_selector(cluster != nullptr ? *cluster : kNothing, expression, features_, before);
     if (!trial.compile_error.empty()) {
       found_.uncompilable = true;
-      findings_.error(place, first_line(trial.compile_error) + (trial.hint.empty() ? "" : "; " + trial.hint));
+      findings_.error(place,
+                      words_of_compile_error(trial.compile_error) + (trial.hint.empty() ? "" : "; " + trial.hint));
       return;
     }
     const std::vector<BadVersion> versions = bad_versions(expression);
@@ -178,6 +179,23 @@ void lint_selectors(const json& object, const Place& place, const Known& known,
     if (inner != spec->end() && inner->is_object() && inner->contains("devices"))
       linter.requests((*inner)["devices"], at.child("spec").child("devices"));
   }
+}
+
+std::string words_of_compile_error(std::string_view error) {
+  constexpr std::string_view kFailed = "compilation failed: ", kAt = "ERROR: <input>:", kExpecting = " expecting ";
+  constexpr std::string_view kEnd = "mismatched input '<EOF>'";
+  if (error.starts_with(kFailed)) error.remove_prefix(kFailed.size());
+  std::string text(error.substr(0, error.find('\n')));
+  const size_t line_end = text.find(':', kAt.size());
+  const size_t column_end = line_end == std::string::npos ? line_end : text.find(':', line_end + 1);
+  if (!text.starts_with(kAt) || column_end == std::string::npos) return text;
+  const std::string line = text.substr(kAt.size(), line_end - kAt.size());
+  const std::string column = text.substr(line_end + 1, column_end - line_end - 1);
+  std::string why = text.substr(std::min(text.size(), column_end + 2));
+  why.resize(std::min(why.size(), why.find(kExpecting)));
+  if (const size_t at = why.find(kEnd); at != std::string::npos)
+    why.replace(at, kEnd.size(), "the expression ends too early");
+  return "does not compile, at character " + column + (line == "1" ? "" : " of line " + line) + ": " + why;
 }
 
 std::vector<BadVersion> bad_versions(std::string_view expression) {

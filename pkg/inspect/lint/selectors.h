@@ -32,4 +32,9 @@ struct BadVersion {
 };
 std::vector<BadVersion> bad_versions(std::string_view expression);
 
+// "does not compile, at character 18: Syntax error: the expression ends too early": of a compiler's message
+// ("compilation failed: ERROR: <input>:1:18: ..."), its first error without what the parser expected. Other texts:
+// their first line.
+std::string words_of_compile_error(std::string_view error);
+
 }  // namespace dra::inspect

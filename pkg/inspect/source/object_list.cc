@@ -81,7 +81,8 @@ class ListReader {
           std::find(objects_.dra_versions.begin(), objects_.dra_versions.end(), served) == objects_.dra_versions.end())
         objects_.dra_versions.push_back(std::move(served));
       objects_.taint_rules_served = objects_.taint_rules_served || kind == "DeviceTaintRule";
-      objects_.storage_read = objects_.storage_read || one.of_storage;
+      objects_.storage_read = objects_.storage_read || one.needed_for == KindToRead::For::kStorage;
+      objects_.quotas.asked = objects_.quotas.asked || one.needed_for == KindToRead::For::kQuotas;
       find_latest(object, latest_, 0);
       pages_.try_emplace(std::string(one.plural), json::array()).first->second.push_back(std::move(object));
       return;

@@ -4,6 +4,8 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
+#include "pkg/inspect/state/quota.h"
+
 namespace dra::inspect {
 namespace {
 
@@ -97,12 +99,35 @@ void prune_storage(std::string_view plural, json& object) {
   if (spec.contains("csi")) keep_only(spec["csi"], {"driver", "volumeHandle"});
 }
 
+// Only what counts claims and devices: names of storage classes are among the rest.
+void prune_quota(json& quota) {
+  const auto keep_counts = [](json& part, const char* name) {
+    if (!part.is_object() || !part.contains(name) || !part[name].is_object()) return;
+    json kept = json::object();
+    for (auto& [resource, amount] : part[name].items())
+      if (resource == kClaimCount || resource.ends_with(kDevicesOfClass) ||
+          (resource.starts_with(kRequested) && resource.find('/') != std::string::npos))
+        kept[resource] = amount;
+    part[name] = std::move(kept);
+  };
+  if (quota.contains("spec")) {
+    keep_only(quota["spec"], {"hard", "scopes", "scopeSelector"});
+    keep_counts(quota["spec"], "hard");
+  }
+  if (quota.contains("status")) {
+    keep_only(quota["status"], {"hard", "used"});
+    keep_counts(quota["status"], "hard");
+    keep_counts(quota["status"], "used");
+  }
+}
+
 }  // namespace
 
 void prune(std::string_view plural, json& object) {
   if (!object.is_object()) return;
   prune_metadata(object);
   if (plural == "pods") prune_pod(object);
+  if (plural == "resourcequotas") prune_quota(object);
   prune_storage(plural, object);
   // Nothing reads addresses, image digests and system figures of nodes.
   if (plural == "nodes" && object.contains("status"))

@@ -5,6 +5,7 @@
 #include "pkg/api/quantity.h"
 #include "pkg/api/semver.h"
 #include "pkg/inspect/source/redact.h"
+#include "pkg/inspect/state/quota.h"
 
 namespace dra::inspect {
 namespace {
@@ -75,7 +76,13 @@ std::string Redactor::published(Word word, const std::string& old) {
     case Word::kSelector:
       return strict_ && settled_ ? selector(old) : old;
     case Word::kResource:
-      if (is_core_resource(old)) return old;
+      if (is_core_resource(old) || old == kClaimCount) return old;
+      // In quotas.
+      if (old.starts_with(kRequested))
+        return std::string(kRequested) + published(Word::kResource, old.substr(kRequested.size()));
+      if (old.ends_with(kDevicesOfClass))
+        return published(Word::kClass, old.substr(0, old.size() - kDevicesOfClass.size())) +
+               std::string(kDevicesOfClass);
       if (old.starts_with(kImplicitResource))
         return std::string(kImplicitResource) + published(Word::kClass, old.substr(kImplicitResource.size()));
       break;

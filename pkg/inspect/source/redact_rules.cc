@@ -43,6 +43,28 @@ type LeaseSpec
 6 strategy *string
 7 preferredHolder *string
 
+type ResourceQuota
+1 metadata ObjectMeta
+2 spec ResourceQuotaSpec
+3 status ResourceQuotaStatus
+
+type ResourceQuotaSpec
+1 hard map[string]Quantity
+2 scopes []string
+3 scopeSelector *ScopeSelector
+
+type ResourceQuotaStatus
+1 hard map[string]Quantity
+2 used map[string]Quantity
+
+type ScopeSelector
+1 matchExpressions []ScopedResourceSelectorRequirement
+
+type ScopedResourceSelectorRequirement
+1 scopeName string
+2 operator string
+3 values []string
+
 type PodGroup
 1 metadata ObjectMeta
 2 spec PodGroupSpec
@@ -202,6 +224,10 @@ const Rules& rules_of_cluster() {
       {"ContainerImage.names", Word::kImage},
       {"NamespaceStatus.phase", Word::kApi},
       {"LeaseSpec.holderIdentity", Word::kManager},
+      {"ResourceQuotaSpec.scopes", Word::kApi},
+      {"ScopedResourceSelectorRequirement.scopeName", Word::kApi},
+      {"ScopedResourceSelectorRequirement.operator", Word::kApi},
+      {"ScopedResourceSelectorRequirement.values", Word::kPriority},
       {"PodGroupSpec.priorityClassName", Word::kPriority},
       {"TopologyConstraint.key", Word::kKey},
       {"PodGroupResourceClaim.name", Word::kEntry},
@@ -297,6 +323,9 @@ const Rules& rules_of_keys() {
       {"ResourceRequirements.limits", Word::kResource},
       {"ResourceRequirements.requests", Word::kResource},
       {"NodeStatus.capacity", Word::kResource},
+      {"ResourceQuotaSpec.hard", Word::kResource},
+      {"ResourceQuotaStatus.hard", Word::kResource},
+      {"ResourceQuotaStatus.used", Word::kResource},
       {"NodeStatus.allocatable", Word::kResource},
       {"Device.attributes", Word::kAttribute},
       {"Device.capacity", Word::kCapacity},
@@ -339,6 +368,7 @@ std::string_view prefix_of(Word word) {
                                                           {Word::kTemplate, "template"},
                                                           {Word::kSlice, "slice"},
                                                           {Word::kTaintRule, "rule"},
+                                                          {Word::kQuota, "quota"},
                                                           {Word::kGroup, "group"},
                                                           {Word::kPool, "pool"},
                                                           {Word::kOwner, "owner"},
@@ -375,6 +405,7 @@ const ObjectType* redacted_type(std::string_view plural) {
       {"namespaces", {"core/v1", "Namespace"}},
       {"nodes", {"core/v1", "Node"}},
       {"pods", {"core/v1", "Pod"}},
+      {"resourcequotas", {"redacted/v1", "ResourceQuota"}},
       {"deviceclasses", {"resource/v1", "DeviceClass"}},
       {"resourceslices", {"resource/v1", "ResourceSlice"}},
       {"resourceclaims", {"resource/v1", "ResourceClaim"}},
@@ -399,6 +430,7 @@ Word object_word(std::string_view plural) {
   static const std::map<std::string_view, Word> kWords{{"namespaces", Word::kNamespace},
                                                        {"nodes", Word::kNode},
                                                        {"pods", Word::kPod},
+                                                       {"resourcequotas", Word::kQuota},
                                                        {"deviceclasses", Word::kClass},
                                                        {"resourceslices", Word::kSlice},
                                                        {"resourceclaims", Word::kClaim},

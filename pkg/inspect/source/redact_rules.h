@@ -25,6 +25,7 @@ enum class Word : uint8_t {
   kTemplate,
   kSlice,
   kTaintRule,
+  kQuota,
   kGroup,
   kPool,
   kOwner,

@@ -17,6 +17,8 @@ bool is_api_word(std::string_view text) {
       "Pending", "Running", "Succeeded", "Failed", "Active", "Terminating", "Healthy", "Unhealthy", "Unschedulable",
       "SchedulingGated", "Infeasible", "Deferred", "Allocated", "RequestsFail", "DeletionByDeviceTaintManager",
       "NoEffect", "Completed", "WaitsForApproval", "PodsPendingEviction", "NotStarted", "NodePorts",
+      // scopes of quotas
+      "BestEffort", "NotBestEffort", "NotTerminating", "PriorityClass", "CrossNamespacePodAffinity",
       // kinds, groups and versions
       "Pod", "PodGroup", "Node", "ResourceClaim", "ReplicaSet", "Deployment", "StatefulSet", "DaemonSet", "Job",
       "CronJob", "Workload", "ReplicationController", "v1", "apps/v1", "batch/v1", "resource.k8s.io/v1",

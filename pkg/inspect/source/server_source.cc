@@ -47,6 +47,8 @@ class Loader {
   }
 
  private:
+  using For = KindToRead::For;
+
   bool finished() const {
     if (!trouble_ && !managers_read_) return false;
     return trouble_ || (begun_ && std::all_of(lists_.begin(), lists_.end(), [](const auto& l) { return l->done; }));
@@ -196,10 +198,10 @@ class Loader {
       list.pages.clear();
       return ask_page(list);
     }
-    // Whatever the server answers for storage kinds, questions about devices must still be answered.
-    const bool can_do_without =
-        error.http_status() == 403 || error.http_status() == 404 ||
-        ((list.kind.of_storage || list.of_groups) && error.http_status() >= 400 && error.http_status() != 401);
+    // Whatever the server answers for the other kinds, questions about devices must still be answered.
+    const bool can_do_without = error.http_status() == 403 || error.http_status() == 404 ||
+                                ((list.kind.needed_for != For::kDevices || list.of_groups) &&
+                                 error.http_status() >= 400 && error.http_status() != 401);
     if (!can_do_without) return give_up(error);
     list.error = error;
     list.done = true;
@@ -272,16 +274,19 @@ class Loader {
   Result<Objects> collect() {
     size_t readable = 0;
     objects_.storage_read = true;
+    objects_.quotas.asked = wanted("resourcequotas");
     for (auto& list : lists_) {
       const std::string plural(list->kind.plural);
-      auto& hidden = list->kind.of_storage ? objects_.hidden_storage : objects_.hidden;
+      auto& hidden = list->kind.needed_for == For::kStorage  ? objects_.hidden_storage
+                     : list->kind.needed_for == For::kQuotas ? objects_.quotas.hidden
+                                                             : objects_.hidden;
       // If PodGroups are not served, the pods are in no group.
       if (list->error && list->of_groups && list->error->http_status() == 404) continue;
       if (list->error) {
         hidden.push_back({plural, short_reason(*list->error)});
         continue;
       }
-      readable += list->kind.of_storage || list->of_groups ? 0 : 1;
+      readable += list->kind.needed_for != For::kDevices || list->of_groups ? 0 : 1;
       if (!list->why_narrowed.empty())
         hidden.push_back({plural + " outside namespace " + list->ns, list->why_narrowed});
       for (const std::string& page : list->pages) {

@@ -89,6 +89,40 @@ TEST(ServerSource, TheManagersLeaseIsReadByLabelOrByItsName) {
   }
 }
 
+// Quotas decide whether claims are made, and answers are possible without them.
+TEST(ServerSource, QuotasAreReadWhereTheyMayBe) {
+  const std::string everywhere = "/api/v1/resourcequotas", in_ns = "/api/v1/namespaces/ml/resourcequotas";
+  Table table;
+  table.answers["/version"] = R"({"gitVersion":"v1.36.2"})";
+  table.answers["/apis/resource.k8s.io"] = R"({"versions":[{"version":"v1"}]})";
+  table.answers["/api/v1/pods"] = R"({"items":[]})";
+  for (const std::string& path : {everywhere, in_ns})
+    table.answers[path] =
+        R"({"items":[{"metadata":{"name":"q","namespace":"ml"},"spec":{"hard":{"pods":"9"},"scopes":["BestEffort"]},)"
+        R"("status":{"hard":{"pods":"8"},"used":{"pods":"1"}}}]})";
+  const auto whole = load(table);
+  ASSERT_TRUE(whole) << whole.error().message();
+  ASSERT_TRUE(whole->quotas.all.contains("ml/q"));
+  const api::ResourceQuota& quota = *whole->quotas.all.at("ml/q");
+  EXPECT_EQ(quota.hard, (api::StringMap{{"pods", "9"}}));
+  EXPECT_EQ(quota.enforced_hard, (api::StringMap{{"pods", "8"}}));
+  EXPECT_EQ(quota.used, (api::StringMap{{"pods", "1"}}));
+  EXPECT_TRUE(quota.has_scopes);
+  EXPECT_TRUE(whole->quotas.asked && !whole->quotas.hides_in("ml"));
+
+  table.needs[everywhere] = "no such request";
+  const auto narrowed = load(table);
+  ASSERT_TRUE(narrowed) << narrowed.error().message();
+  EXPECT_TRUE(narrowed->quotas.all.contains("ml/q"));
+  EXPECT_TRUE(narrowed->quotas.hides_in("other") && !narrowed->quotas.hides_in("ml"));
+
+  table.needs[in_ns] = "no such request";
+  const auto none = load(table);
+  ASSERT_TRUE(none) << none.error().message();
+  EXPECT_TRUE(none->quotas.asked && none->quotas.hides_in("ml"));
+  EXPECT_EQ(none->hidden.size(), whole->hidden.size()) << "answers do without them";
+}
+
 TEST(ServerSource, WhoMayListNothingHearsWhatToAskFor) {
   Table table;
   table.answers["/version"] = R"({"gitVersion":"v1.36.2"})";

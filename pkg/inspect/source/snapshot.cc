@@ -117,20 +117,23 @@ std::vector<Hidden> redacted(std::vector<Hidden> hidden, const Redactor& redacto
 }
 
 std::string header_line(const Objects& objects, bool is_redacted, const Redactor& redactor) {
-  const json header{{"format", kFormat},
-                    {"version", kSnapshotVersion},
-                    {"taken", format_rfc3339(objects.taken)},
-                    {"server", is_redacted ? "" : objects.origin},
-                    {"serverVersion", objects.server_version},
-                    {"draVersions", objects.dra_versions},
-                    {"taintRulesServed", objects.taint_rules_served},
-                    {"redacted", is_redacted},
-                    {"hidden", to_json(is_redacted ? redacted(objects.hidden, redactor) : objects.hidden)},
-                    {"managerHidden", objects.managers.why_hidden.empty() ? ""
-                                      : is_redacted                       ? std::string(kLeftOut)
-                                                                          : objects.managers.why_hidden},
-                    {"storageRead", objects.storage_read && !is_redacted},
-                    {"hiddenStorage", is_redacted ? json::array() : to_json(objects.hidden_storage)}};
+  const json header{
+      {"format", kFormat},
+      {"version", kSnapshotVersion},
+      {"taken", format_rfc3339(objects.taken)},
+      {"server", is_redacted ? "" : objects.origin},
+      {"serverVersion", objects.server_version},
+      {"draVersions", objects.dra_versions},
+      {"taintRulesServed", objects.taint_rules_served},
+      {"redacted", is_redacted},
+      {"hidden", to_json(is_redacted ? redacted(objects.hidden, redactor) : objects.hidden)},
+      {"managerHidden", objects.managers.why_hidden.empty() ? ""
+                        : is_redacted                       ? std::string(kLeftOut)
+                                                            : objects.managers.why_hidden},
+      {"quotasRead", objects.quotas.asked},
+      {"hiddenQuotas", to_json(is_redacted ? redacted(objects.quotas.hidden, redactor) : objects.quotas.hidden)},
+      {"storageRead", objects.storage_read && !is_redacted},
+      {"hiddenStorage", is_redacted ? json::array() : to_json(objects.hidden_storage)}};
   return header.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
 }
 
@@ -160,6 +163,8 @@ Result<Objects> read_header(std::string_view line, const std::string& name) {
       if (one.is_string()) objects.dra_versions.push_back(one.get<std::string>());
   objects.hidden = hidden_of(header, "hidden");
   objects.managers.why_hidden = text_of(header, "managerHidden");
+  objects.quotas.asked = flag("quotasRead");
+  objects.quotas.hidden = hidden_of(header, "hiddenQuotas");
   objects.storage_read = flag("storageRead");
   objects.hidden_storage = hidden_of(header, "hiddenStorage");
   return objects;

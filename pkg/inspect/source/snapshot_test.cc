@@ -119,6 +119,40 @@ TEST(Snapshot, KeepsOfVolumesWhatDecides) {
   EXPECT_FALSE(redacted->storage_read);
 }
 
+// What counts claims and devices stays, and still names its class when that is numbered.
+TEST(Snapshot, KeepsOfQuotasWhatCountsDevices) {
+  for (const Redaction redaction : {Redaction::kNone, Redaction::kNames, Redaction::kStrict}) {
+    SnapshotWriter writer(redaction);
+    ASSERT_TRUE(writer.add("deviceclasses", R"({"items":[{"metadata":{"name":"big.gpu"}}]})"));
+    ASSERT_TRUE(writer.add(
+        "resourcequotas",
+        R"({"items":[{"metadata":{"name":"quiet-quota","namespace":"secret-ns"},"spec":{"hard":{"pods":"1",)"
+        R"("fast-disks.storageclass.storage.k8s.io/requests.storage":"1Ti","count/resourceclaims.resource.k8s.io":"9",)"
+        R"("big.gpu.deviceclass.resource.k8s.io/devices":"4","requests.example.com/gpu":"5"},"scopes":["BestEffort"]},)"
+        R"("status":{"used":{"pods":"1","big.gpu.deviceclass.resource.k8s.io/devices":"3"}}}]})"));
+    Objects read;
+    read.quotas.asked = true;
+    read.quotas.hidden = {{"resourcequotas outside namespace secret-ns", "forbidden"}};
+    const std::string bytes = writer.bytes(read);
+    EXPECT_EQ(unpack(bytes).find("fast-disks"), std::string::npos);
+    const auto objects = read_snapshot_bytes(bytes, "x.dra");
+    ASSERT_TRUE(objects) << objects.error().message();
+    EXPECT_TRUE(objects->quotas.asked);
+    EXPECT_EQ(objects->quotas.hidden.size(), 1u);
+    ASSERT_EQ(objects->quotas.all.size(), 1u);
+    const api::ResourceQuota& quota = *objects->quotas.all.begin()->second;
+    const std::string counted_class = objects->classes.begin()->first + ".deviceclass.resource.k8s.io/devices";
+    EXPECT_EQ(quota.hard.size(), 3u);
+    EXPECT_EQ(quota.hard.at(counted_class), "4") << unpack(bytes);
+    EXPECT_EQ(quota.hard.at("count/resourceclaims.resource.k8s.io"), "9");
+    EXPECT_EQ(quota.used, (api::StringMap{{counted_class, "3"}}));
+    EXPECT_TRUE(quota.has_scopes);
+    EXPECT_EQ(unpack(bytes).find("secret-ns") == std::string::npos, redaction != Redaction::kNone);
+    EXPECT_EQ(unpack(bytes).find("quiet-quota") == std::string::npos, redaction != Redaction::kNone);
+    EXPECT_EQ(unpack(bytes).find("example.com") == std::string::npos, redaction == Redaction::kStrict);
+  }
+}
+
 TEST(Snapshot, RedactedNamesNobody) {
   const std::string bytes = snapshot_bytes(true);
   const std::string text = unpack(bytes);

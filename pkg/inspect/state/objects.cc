@@ -39,6 +39,13 @@ Result<PageEnd> add_items(Objects& objects, ByKey<T>& table, std::string_view te
   return end;
 }
 
+bool is_hidden_in(const std::vector<Hidden>& hidden, std::string_view plural, std::string_view ns) {
+  const std::string others = std::string(plural) + " outside namespace ";
+  return std::any_of(hidden.begin(), hidden.end(), [&](const Hidden& entry) {
+    return entry.what == plural || (entry.what.starts_with(others) && entry.what.substr(others.size()) != ns);
+  });
+}
+
 }  // namespace
 
 bool Objects::hides(std::string_view plural) const {
@@ -48,10 +55,11 @@ bool Objects::hides(std::string_view plural) const {
 }
 
 bool Objects::hides_in(std::string_view plural, std::string_view ns) const {
-  const std::string others = std::string(plural) + " outside namespace ";
-  return std::any_of(hidden.begin(), hidden.end(), [&](const Hidden& entry) {
-    return entry.what == plural || (entry.what.starts_with(others) && entry.what.substr(others.size()) != ns);
-  });
+  return is_hidden_in(hidden, plural, ns);
+}
+
+bool Quotas::hides_in(std::string_view ns) const {
+  return is_hidden_in(hidden, "resourcequotas", ns);
 }
 
 bool Objects::hides_what_decides() const {
@@ -62,6 +70,7 @@ bool Objects::hides_what_decides() const {
 }
 
 const std::vector<KindToRead>& kinds_to_read() {
+  using For = KindToRead::For;
   static const std::vector<KindToRead> kKinds{
       {"", "namespaces", "Namespace", false},
       {"", "nodes", "Node", false},
@@ -71,13 +80,14 @@ const std::vector<KindToRead>& kinds_to_read() {
       {"resource.k8s.io", "resourceclaimtemplates", "ResourceClaimTemplate", true},
       {"resource.k8s.io", "resourceclaims", "ResourceClaim", true},
       {"", "pods", "Pod", true},
-      {"", "persistentvolumeclaims", "PersistentVolumeClaim", true, true},
-      {"", "persistentvolumes", "PersistentVolume", false, true},
-      {"storage.k8s.io", "storageclasses", "StorageClass", false, true},
-      {"storage.k8s.io", "csinodes", "CSINode", false, true},
-      {"storage.k8s.io", "csidrivers", "CSIDriver", false, true},
-      {"storage.k8s.io", "csistoragecapacities", "CSIStorageCapacity", true, true},
-      {"storage.k8s.io", "volumeattachments", "VolumeAttachment", false, true},
+      {"", "resourcequotas", "ResourceQuota", true, For::kQuotas},
+      {"", "persistentvolumeclaims", "PersistentVolumeClaim", true, For::kStorage},
+      {"", "persistentvolumes", "PersistentVolume", false, For::kStorage},
+      {"storage.k8s.io", "storageclasses", "StorageClass", false, For::kStorage},
+      {"storage.k8s.io", "csinodes", "CSINode", false, For::kStorage},
+      {"storage.k8s.io", "csidrivers", "CSIDriver", false, For::kStorage},
+      {"storage.k8s.io", "csistoragecapacities", "CSIStorageCapacity", true, For::kStorage},
+      {"storage.k8s.io", "volumeattachments", "VolumeAttachment", false, For::kStorage},
   };
   return kKinds;
 }
@@ -101,6 +111,7 @@ Result<PageEnd> add_page(Objects& objects, std::string_view plural, std::string_
   if (plural == "resourceclaimtemplates") return add_items(objects, objects.templates, text);
   if (plural == "resourceclaims") return add_items(objects, objects.claims, text);
   if (plural == "pods") return add_items(objects, objects.pods, text);
+  if (plural == "resourcequotas") return add_items(objects, objects.quotas.all, text);
   if (plural == "persistentvolumeclaims") return add_items(objects, objects.volume_claims, text);
   if (plural == "persistentvolumes") return add_items(objects, objects.volumes, text);
   if (plural == "storageclasses") return add_items(objects, objects.storage_classes, text);

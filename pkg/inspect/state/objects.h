@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "pkg/api/core.h"
+#include "pkg/api/quota.h"
 #include "pkg/api/resource.h"
 #include "pkg/api/scheduling.h"
 #include "pkg/api/storage.h"
@@ -55,6 +56,16 @@ struct Managers {
   ByKey<api::Lease> leases;
 };
 
+// ResourceQuotas: they may keep claims from being made (quota.h).
+struct Quotas {
+  bool asked = false;          // whether they were read, or looked for
+  std::vector<Hidden> hidden;  // which could not be read
+  ByKey<api::ResourceQuota> all;
+
+  // Whether those of this namespace were looked for and could not be read.
+  bool hides_in(std::string_view ns) const;
+};
+
 struct Objects {
   Timestamp taken;                        // when it was read: the "now" of every answer
   std::string origin;                     // "https://10.0.0.1:6443", "snapshot.gz"
@@ -91,6 +102,7 @@ struct Objects {
   // By kind, namespace and name of the owner. Read only for pods that a question makes anew, and never in snapshots.
   ByKey<OwnerTemplate> owner_templates;
   Managers managers;
+  Quotas quotas;
 
   std::unordered_map<std::string, std::shared_ptr<const api::ResourceClaim>, StringHash, std::equal_to<>> claim_by_uid;
 
@@ -111,11 +123,13 @@ std::string why_no_devices(const Objects& objects);
 
 // A kind to read. The order is that of snapshots.
 struct KindToRead {
+  // Answers are possible without the kinds of storage and without quotas.
+  enum class For : uint8_t { kDevices, kStorage, kQuotas };
   std::string_view group;
   std::string_view plural;
   std::string_view kind;
   bool namespaced;
-  bool of_storage = false;  // answers are possible without it
+  For needed_for = For::kDevices;
 };
 const std::vector<KindToRead>& kinds_to_read();
 

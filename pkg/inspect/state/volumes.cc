@@ -33,8 +33,9 @@ bool waits_for_pods(const Objects& objects, const api::PersistentVolumeClaim& cl
 
 bool is_of_storage(std::string_view plural) {
   const auto& kinds = kinds_to_read();
-  return std::any_of(kinds.begin(), kinds.end(),
-                     [&](const KindToRead& kind) { return kind.of_storage && kind.plural == plural; });
+  return std::any_of(kinds.begin(), kinds.end(), [&](const KindToRead& kind) {
+    return kind.needed_for == KindToRead::For::kStorage && kind.plural == plural;
+  });
 }
 
 bool has_volume_claims(const api::Pod& pod) {

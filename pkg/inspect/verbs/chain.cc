@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "pkg/api/selectors.h"
+#include "pkg/inspect/state/quota.h"
 #include "pkg/protocol/device_health.h"
 #include "pkg/protocol/group_claims.h"
 #include "pkg/protocol/groups.h"
@@ -132,6 +133,22 @@ BrokenLink stuck_claim(const api::ResourceClaim& claim) {
   return link;
 }
 
+// Whoever makes claims tries again and again while a quota refuses them.
+BrokenLink claim_not_made(const Objects& objects, const std::string& key, const std::string& ns) {
+  const std::string none = "no claim was made from ResourceClaimTemplate " + key;
+  if (const auto from = objects.templates.find(key); from != objects.templates.end()) {
+    const Claim claim = claim_from_template(*from->second, ns, from->second->metadata.name, "");
+    if (const auto refusal = QuotaBook(objects, false).refusal(ns, charge_of(objects, *claim)))
+      return broken(Break::kQuotaRefuses, "template -> claim", none + ": " + text_of(*refusal, "the claim"),
+                    remedy_of(*refusal));
+  }
+  const std::string unseen = why_quotas_unseen(objects, ns);
+  return broken(
+      Break::kClaimNotMade, "template -> claim", none + " yet",
+      "kube-controller-manager's resourceclaim-controller makes it, or this manager with --claim-templates=own" +
+          (unseen.empty() ? "" : "; " + unseen));
+}
+
 std::optional<BrokenLink> broken_entry(const State& state, const api::Pod& pod, const api::PodResourceClaim& entry,
                                        Chain& chain) {
   const Objects& objects = state.objects;
@@ -160,9 +177,7 @@ std::optional<BrokenLink> broken_entry(const State& state, const api::Pod& pod, 
       return broken(Break::kTemplateMissing, "pod -> template",
                     "ResourceClaimTemplate " + key + " (used by pod claim " + quote(entry.name) + ") does not exist",
                     "create it; nothing else is needed");
-    return broken(
-        Break::kClaimNotMade, "template -> claim", "no claim was made from ResourceClaimTemplate " + key + " yet",
-        "kube-controller-manager's resourceclaim-controller makes it, or this manager with --claim-templates=own");
+    return claim_not_made(objects, key, pod.metadata.ns);
   }
   if (found == objects.claims.end())
     return broken(Break::kClaimMissing, "pod -> claim",
@@ -271,6 +286,8 @@ std::string_view break_name(Break kind) {
       return "RequestMissing";
     case Break::kUnhealthy:
       return "Unhealthy";
+    case Break::kQuotaRefuses:
+      return "QuotaRefuses";
   }
   return "Unknown";
 }
@@ -320,7 +337,7 @@ std::string words_of(const BrokenLink& link, Timestamp now) {
   // An object that does not exist has no time.
   const bool timeless = link.kind == Break::kTemplateMissing || link.kind == Break::kClaimNotMade ||
                         link.kind == Break::kClaimMissing || link.kind == Break::kWrongOwner ||
-                        link.kind == Break::kRequestMissing;
+                        link.kind == Break::kRequestMissing || link.kind == Break::kQuotaRefuses;
   return timeless ? link.text : link.text + " (since when is not recorded)";
 }
 

@@ -33,10 +33,11 @@ enum class Break : uint8_t {
   kPrepareFailing,    // the driver or kubelet reports it
   kRequestMissing,    // a container names a request that its claim does not have
   kUnhealthy,         // kubelet passes on that the driver reports the device so
+  kQuotaRefuses,      // the template exists, and a ResourceQuota refuses the claim from it
 };
 
 std::string_view break_name(Break kind);  // "TemplateMissing"; a code of explain's statements
-inline constexpr int kBreaks = static_cast<int>(Break::kUnhealthy) + 1;
+inline constexpr int kBreaks = static_cast<int>(Break::kQuotaRefuses) + 1;
 
 struct BrokenLink {
   Break kind = Break::kClaimMissing;

@@ -25,10 +25,12 @@ constexpr auto kLongWait = std::chrono::minutes(5);
 // Collects the findings of checks; a check that finds nothing is fine.
 class Findings {
  public:
-  void begin(std::string check, std::string fine) {
+  // `fine`: what is said if nothing is found; `found_out` false: because it cannot be found out.
+  void begin(std::string check, std::string fine, bool found_out = true) {
     end();
     check_ = std::move(check);
     fine_ = std::move(fine);
+    found_out_ = found_out;
     count_ = 0;
   }
   void add(Health health, std::string finding, std::string to_do) {
@@ -43,11 +45,13 @@ class Findings {
   void end() {
     if (count_ > kMaxFindingsOfCheck)
       all_.push_back({check_, Health::kWarning, "and " + std::to_string(count_ - kMaxFindingsOfCheck) + " more", ""});
-    if (!check_.empty() && count_ == 0) all_.push_back({check_, Health::kFine, fine_, ""});
+    if (!check_.empty() && count_ == 0)
+      all_.push_back({check_, found_out_ ? Health::kFine : Health::kUnknown, fine_, ""});
   }
 
   std::vector<Diagnosis> all_;
   std::string check_, fine_;
+  bool found_out_ = true;
   size_t count_ = 0;
 };
 
@@ -77,10 +81,11 @@ void check_served(const Objects& objects, Findings& findings) {
 void check_gates(const Objects& objects, Findings& findings) {
   std::vector<std::string> on, off;
   for (const auto& [name, enabled] : objects.feature_gates) (enabled ? on : off).push_back(name);
-  findings.begin("feature gates", objects.feature_gates.empty()
-                                      ? "not known: the API server's /metrics say it, where they may be read"
-                                      : "of the API server: on: " + (on.empty() ? "none" : join(on, ", ")) +
-                                            (off.empty() ? "" : "; off: " + join(off, ", ")));
+  findings.begin("feature gates",
+                 objects.feature_gates.empty() ? "the API server's /metrics say it, where they may be read"
+                                               : "of the API server: on: " + (on.empty() ? "none" : join(on, ", ")) +
+                                                     (off.empty() ? "" : "; off: " + join(off, ", ")),
+                 !objects.feature_gates.empty());
   if (const auto gate = objects.feature_gates.find("DynamicResourceAllocation");
       gate != objects.feature_gates.end() && !gate->second)
     findings.add(Health::kIll, "the gate DynamicResourceAllocation is off in the API server",
@@ -227,8 +232,10 @@ void check_driver_pods(const Objects& objects, Findings& findings) {
     const api::OwnerReference* owner = pod->metadata.controller();
     if (owner != nullptr && owner->kind == "DaemonSet" && pod->phase == "Running") with_daemons.insert(pod->node_name);
   }
-  findings.begin("driver pods", with_daemons.empty() ? "not known: no pod of a DaemonSet can be seen"
-                                                     : "each node with devices runs pods of a DaemonSet");
+  findings.begin("driver pods",
+                 with_daemons.empty() ? "no pod of a DaemonSet can be seen, and drivers usually run as one"
+                                      : "each node with devices runs pods of a DaemonSet",
+                 !with_daemons.empty());
   if (with_daemons.empty() || objects.hides("pods")) return;
   std::set<std::pair<std::string, std::string>> reported;
   for (const auto& [name, slice] : objects.slices)
@@ -359,13 +366,29 @@ void check_taint_rules(const Objects& objects, Findings& findings) {
                                    : "kubectl dra taint " + half.node + "/" + half.device.device + " " + half.taint);
 }
 
+// A driver may taint all that it publishes, to keep others from allocating it: that is in order. A rule is somebody's
+// decision about broken devices, which lasts until it is deleted.
+void check_tainted(const Objects& objects, Findings& findings) {
+  const std::vector<TaintedDevices> tainted = tainted_devices(objects);
+  std::vector<std::string> by_drivers;
+  size_t rules = 0;
+  for (const TaintedDevices& one : tainted) {
+    rules += one.rules.size();
+    if (one.rules.empty() && by_drivers.size() < kMaxFindingsOfCheck) by_drivers.push_back(words_of(one));
+  }
+  findings.begin("tainted devices", tainted.empty() ? "no device is tainted" : join(by_drivers, "; "));
+  for (const TaintedDevices& one : tainted)
+    if (!one.rules.empty()) findings.add(Health::kWarning, words_of(one), remedy_of(one));
+  if (rules > 0 && !by_drivers.empty()) findings.add(Health::kFine, join(by_drivers, "; "), "");
+}
+
 void check_manager(const Objects& objects, Findings& findings) {
   const ManagerSight sight = manager_sight(objects);
   const size_t waiting = sight.waiting.size();
   const std::string pods = waiting == 0 ? ""
                                         : ", and " + counted(waiting, "pod") + " " + (waiting == 1 ? "waits" : "wait") +
                                               " for one, " + sight.waiting[0] + (waiting == 1 ? "" : " first");
-  findings.begin("manager", sight.text);
+  findings.begin("manager", sight.text, sight.health != ManagerHealth::kUnknown);
   switch (sight.health) {
     case ManagerHealth::kServes:
       return;
@@ -407,6 +430,7 @@ void doubt(std::vector<Diagnosis>& found, const Objects& objects) {
       {"driver pods", {"pods", "resourceslices"}},
       {"device plugins", {"nodes", "resourceslices"}},
       {"taint rules", {"devicetaintrules", "resourceslices"}},
+      {"tainted devices", {"devicetaintrules", "resourceslices"}},
       {"allocators", {"resourceclaims"}},
       {"double allocations", {"resourceclaims", "resourceslices"}},
       {"stuck claims", {"pods", "resourceclaims"}},
@@ -414,7 +438,7 @@ void doubt(std::vector<Diagnosis>& found, const Objects& objects) {
       {"rolling updates", {"deviceclasses", "nodes", "pods", "resourceclaims", "resourceslices"}}};
   for (Diagnosis& one : found) {
     const auto reads = kReads.find(one.check);
-    if (one.health != Health::kFine || reads == kReads.end()) continue;
+    if ((one.health != Health::kFine && one.health != Health::kUnknown) || reads == kReads.end()) continue;
     std::vector<std::string> unseen;
     for (const Hidden& hidden : objects.hidden)
       for (const std::string_view plural : reads->second)
@@ -442,6 +466,7 @@ std::vector<Diagnosis> diagnose(const State& state) {
   check_device_plugins(state.objects, findings);
   check_manager(state.objects, findings);
   check_taint_rules(state.objects, findings);
+  check_tainted(state.objects, findings);
   check_allocators(state.objects, findings);
   check_double(state, findings);
   check_claims(state, findings);
@@ -459,6 +484,7 @@ Answer doctor_answer(const std::vector<Diagnosis>& found, const Objects& objects
   bool ill = false;
   for (const Diagnosis& one : found) {
     static const std::map<Health, Cell> kWords{{Health::kFine, {"fine", Tone::kGood}},
+                                               {Health::kUnknown, {"unknown", Tone::kDim}},
                                                {Health::kWarning, {"warning", Tone::kWarn}},
                                                {Health::kIll, {"ill", Tone::kBad}}};
     ill = ill || one.health == Health::kIll;

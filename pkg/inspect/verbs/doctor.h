@@ -10,7 +10,12 @@
 
 namespace dra::inspect {
 
-enum class Health : uint8_t { kFine, kWarning, kIll };
+enum class Health : uint8_t {
+  kFine,
+  kUnknown,  // there is no way to find out here, and nothing speaks against it
+  kWarning,
+  kIll,
+};
 
 struct Diagnosis {
   std::string check;  // "served versions", "stuck claims"; the closed set of docs/kubectl-dra.md

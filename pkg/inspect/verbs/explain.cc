@@ -4,6 +4,7 @@
 #include <set>
 
 #include "pkg/inspect/state/extended.h"
+#include "pkg/inspect/state/quota.h"
 #include "pkg/inspect/state/unknown.h"
 #include "pkg/inspect/state/unseen.h"
 #include "pkg/inspect/state/volumes.h"
@@ -213,6 +214,24 @@ void add_judged(Answer& answer, const JudgedPod& judged) {
   answer.statements.insert(answer.statements.end(), judged.statements.begin(), judged.statements.end());
 }
 
+// The claim for its extended resources is made when a node is chosen; what the pod counts itself, its quota has.
+bool quota_refuses_extended(Answer& answer, const Objects& objects, const api::Pod& pod) {
+  const std::optional<ByClass> asked = asked_by_class(objects, pod);
+  if (!asked || asked->others) return false;
+  const auto refusal =
+      QuotaBook(objects, false).refusal(pod.metadata.ns, charge_of(objects, *asked->claim, asked->resources));
+  if (!refusal) return false;
+  answer.say({"QuotaRefuses",
+              "No claim is made for its extended resources: " + text_of(*refusal, "the claim") + ".",
+              ref_of(pod),
+              "",
+              {},
+              {},
+              {{"ToDo", remedy_of(*refusal)}}});
+  answer.status = Status::kNo;
+  return true;
+}
+
 // It fits, and waits: for whom.
 void explain_whom_it_waits_for(Answer& answer, const Objects& objects, const api::Pod& pod) {
   // Only the manager knows which nodes it keeps for groups that wait.
@@ -265,7 +284,7 @@ void explain_waiting_pod(Answer& answer, State& state, const api::Pod& pod, cons
   add_judged(answer, judged);
   switch (judged.outcome) {
     case verdict::Answer::kFits:
-      explain_whom_it_waits_for(answer, objects, pod);
+      if (!quota_refuses_extended(answer, objects, pod)) explain_whom_it_waits_for(answer, objects, pod);
       break;
     case verdict::Answer::kDoesNotFit:
       for (const std::string& trouble : trouble_of_volumes(objects, pod))

@@ -57,7 +57,7 @@ FoundCause found_in(const Answer& answer) {
     if (key == "classes" || key == "groups") found.subject += join(names, ",");
   if (cause.code.starts_with("Node") || found.code == "Refused" || found.code == "WaitsAtGate")
     found.subject += without_figures(cause.message);
-  if (cause.code == "TemplateMissing") found.subject += cause.message;
+  if (cause.code == "TemplateMissing" || cause.code == "QuotaRefuses") found.subject += cause.message;
   return found;
 }
 

@@ -123,6 +123,52 @@ TEST(Explain, TemplateMissing) {
   EXPECT_EQ(world.broken(), "ClaimNotMade");
 }
 
+// No claim is made while a quota refuses it; what may not be listed is not absent.
+TEST(Explain, QuotaRefuses) {
+  SmallWorld world;
+  world.pod.resource_claims = {{"gpus", std::nullopt, "t"}};
+  world.pod.node_name.clear();
+  world.pod.phase = "Pending";
+  world.with_claim = false;
+  const auto explained = [&](const std::string& hard, const std::string& used, bool hidden = false) {
+    Objects all = world.objects();
+    auto from = std::make_shared<api::ResourceClaimTemplate>(*all.templates.at("ml/t"));
+    from->spec = world.claim.spec;
+    from->spec.requests[0].exactly->count = 2;
+    all.templates["ml/t"] = from;
+    all.quotas.asked = true;
+    if (hidden) {
+      all.quotas.hidden = {{"resourcequotas outside namespace other", std::string(kMayNotList)}};
+    } else {
+      auto quota = std::make_shared<api::ResourceQuota>();
+      quota->metadata.ns = "ml";
+      quota->metadata.name = "q";
+      quota->hard = {{"gpu.deviceclass.resource.k8s.io/devices", hard}};
+      quota->used = {{"gpu.deviceclass.resource.k8s.io/devices", used}};
+      all.quotas.all["ml/q"] = quota;
+    }
+    State state(all, {});
+    const auto answer = explain(state, "pod/train", {"ml", "", 0, false});
+    EXPECT_TRUE(answer) << answer.error().message();
+    return answer ? answer->statements.at(1) : Statement{};
+  };
+  const Statement never = explained("1", "0");
+  EXPECT_EQ(never.code, "QuotaRefuses");
+  EXPECT_EQ(never.message,
+            "Broken at template -> claim: no claim was made from ResourceClaimTemplate ml/t: ResourceQuota ml/q allows "
+            "1 device of class gpu, 0 are used, and the claim asks for 2.");
+  EXPECT_EQ(never.remedies.at(0).text,
+            "ask for at most 1, or raise spec.hard[\"gpu.deviceclass.resource.k8s.io/devices\"] of the quota: kubectl "
+            "edit resourcequota -n ml q");
+  EXPECT_EQ(explained("4", "3").code, "QuotaRefuses");
+  EXPECT_EQ(explained("4", "2").code, "ClaimNotMade");
+  const Statement unseen = explained("", "", true);
+  EXPECT_EQ(unseen.code, "ClaimNotMade");
+  EXPECT_NE(unseen.remedies.at(0).text.find("whether a ResourceQuota of namespace ml refuses claims is not visible"),
+            std::string::npos)
+      << unseen.remedies.at(0).text;
+}
+
 TEST(Explain, ClaimMissing) {
   SmallWorld world;
   world.with_claim = false;

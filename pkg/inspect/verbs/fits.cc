@@ -7,6 +7,7 @@
 #include <set>
 
 #include "pkg/inspect/state/groups.h"
+#include "pkg/inspect/state/quota.h"
 #include "pkg/inspect/state/successor.h"
 #include "pkg/inspect/state/unseen.h"
 #include "pkg/inspect/state/volumes.h"
@@ -16,6 +17,10 @@ namespace dra::inspect {
 namespace {
 
 using allocator::Outcome;
+
+constexpr const char* kQuotaRefuses = "QuotaRefuses";
+constexpr std::string_view kOwnUid = "fits-";       // begins the uids of claims that are on no server
+constexpr std::string_view kOfFile = "fits-file-";  // of claims of the file that workloads name
 
 // The subject of a question: a workload, a claim or a template.
 struct Asked {
@@ -51,7 +56,10 @@ Claim unallocated(const Claim& claim) {
 class Fitting {
  public:
   Fitting(const Sources& sources, StateOptions options)
-      : sources_(sources), claims_(sources.claims), state_(sources.objects, std::move(options)) {}
+      : sources_(sources),
+        claims_(sources.claims),
+        quotas_(sources.objects, options.empty),
+        state_(sources.objects, std::move(options)) {}
 
   Result<FitAnswer> run(const Asked& asked, bool count_more) {
     if (const std::string why = refused_group(asked); !why.empty()) {
@@ -107,14 +115,27 @@ class Fitting {
     }
     std::deque<Made> made;
     GroupQuestion group{asked.what, asked.needed, {}, asked.topology};
+    std::string refused_by_quota;
     for (uint32_t i = 0; i < asked.copies; ++i) {
       auto one = make(asked, i);
       if (!one) return fail(one.error());
+      if (const auto refusal = quotas_.refusal(one->charged.ns, one->charged.charge)) {
+        refused_by_quota = words_for(*refusal, "pod " + one->pod.metadata.name);
+        continue;  // its claims are not made, so it cannot be one of those that start
+      }
+      count(one->charged);
       made.push_back(std::move(*one));
       group.members.push_back({&made.back().pod, made.back().claims, asked.of_copy(i)->text()});
     }
+    if (made.size() < asked.needed) {
+      for (const Made& one : made) uncount(one.charged);
+      answer.why = together + ": " + refused_by_quota;
+      answer.cause = kQuotaRefuses;
+      return answer;
+    }
     auto placed = place_group(state_, group);
     if (!placed) {
+      for (const Made& one : made) uncount(one.charged);
       answer.fit = Fit::kNever;
       answer.why = placed.error().message();
       return answer;
@@ -133,20 +154,62 @@ class Fitting {
     }
     for (size_t i = 0; i < placed->members.size(); ++i) {
       Placed& one = placed->members[i];
-      if (one.outcome != Outcome::kFeasible) continue;
+      if (one.outcome != Outcome::kFeasible) {
+        uncount(made[i].charged);
+        continue;
+      }
       keep(&made[i].pod, made[i].claims, one);
       if (answer.nodes.size() < 100) answer.nodes.push_back(one.node);
       if (++answer.placed == 1) answer.first = std::move(one.results);
     }
     if (answer.fit == Fit::kNow && answer.placed < asked.copies)
-      answer.why = std::to_string(answer.placed) + " of " + counted(asked.copies, "member") + " fit, " + together;
+      answer.why = std::to_string(answer.placed) + " of " + counted(asked.copies, "member") + " fit, " + together +
+                   (refused_by_quota.empty() ? "" : ": " + refused_by_quota);
     return answer;
   }
 
+  // What a copy counts for quotas.
+  struct Charged {
+    std::string ns;
+    QuotaCharge charge;
+    std::set<std::string> uids;  // of claims of the file, which count once however many copies share them
+  };
   struct Made {
     api::Pod pod;  // of a workload
     std::vector<Claim> claims;
+    Charged charged{};
   };
+
+  // Claims that are in the cluster count already.
+  Charged charged_for(const api::Pod* pod, const std::vector<Claim>& claims) const {
+    Charged charged;
+    for (const Claim& claim : claims) {
+      charged.ns = claim->metadata.ns;
+      const std::string& uid = claim->metadata.uid;
+      if (!uid.starts_with(kOwnUid) ||
+          (uid.starts_with(kOfFile) && sources_.objects.claims.contains(claim->metadata.key())))
+        continue;
+      if (!counted_.contains(uid) && charged.uids.insert(uid).second)
+        add_to(charged.charge, charge_of(sources_.objects, *claim));
+    }
+    const std::optional<ByClass> asked = pod == nullptr ? std::nullopt : asked_by_class(sources_.objects, *pod);
+    if (!asked || asked->others) return charged;  // device plugins may serve it
+    charged.ns = pod->metadata.ns;
+    add_to(charged.charge, charge_of(sources_.objects, *asked->claim));
+    return charged;
+  }
+  void count(const Charged& charged) {
+    quotas_.add(charged.ns, charged.charge);
+    counted_.insert(charged.uids.begin(), charged.uids.end());
+  }
+  void uncount(const Charged& charged) {
+    quotas_.take_back(charged.ns, charged.charge);
+    for (const std::string& uid : charged.uids) counted_.erase(uid);
+  }
+  static std::string words_for(const QuotaRefusal& refusal, const std::string& who) {
+    return text_of(refusal, who) + "; " + remedy_of(refusal);
+  }
+
   // A pod that was read from a cluster has what the manager and the scheduler wrote into it; its copies do not.
   api::Pod as_created(const Workload& workload) const {
     if (!workload.pod.metadata.uid.empty())
@@ -165,6 +228,7 @@ class Fitting {
       auto claim = std::make_shared<api::ResourceClaim>(*asked.claim);
       claim->metadata.uid = "fits-claim-" + suffix;
       made.claims.push_back(std::move(claim));
+      made.charged = charged_for(nullptr, made.claims);
       return made;
     }
     made.pod = as_created(*workload);
@@ -175,6 +239,7 @@ class Fitting {
     auto found = claims_for(made.pod, suffix);
     if (!found) return fail(found.error());
     made.claims = std::move(*found);
+    made.charged = charged_for(&made.pod, made.claims);
     return made;
   }
 
@@ -183,14 +248,22 @@ class Fitting {
     auto made = make(asked, copy);
     if (!made) return fail(made.error());
     const api::Pod* pod = asked.of_copy(copy) != nullptr ? &made->pod : nullptr;
+    if (const auto refusal = quotas_.refusal(made->charged.ns, made->charged.charge)) {
+      Placed refused;
+      refused.why = words_for(*refusal, pod != nullptr ? "the pod" : "the claim");
+      refused.cause = kQuotaRefuses;
+      return refused;
+    }
     Placed placed = state_.place(pod, made->claims);
-    if (placed.outcome == Outcome::kFeasible) keep(pod, made->claims, placed);
+    if (placed.outcome != Outcome::kFeasible) return placed;
+    keep(pod, made->claims, placed);
+    count(undo_.back().charged = std::move(made->charged));
     return placed;
   }
 
   void keep(const api::Pod* pod, const std::vector<Claim>& claims, const Placed& placed) {
     state_.take(pod, claims, placed);
-    undo_.push_back({pod != nullptr ? pod->metadata.uid : "", {}, claims});
+    undo_.push_back({pod != nullptr ? pod->metadata.uid : "", {}, claims, {}});
     keep_allocations(claims, placed, undo_.back());
   }
 
@@ -198,6 +271,7 @@ class Fitting {
     std::string pod_uid;
     std::map<std::string, Claim> replaced;  // entries of claims_ before the change
     std::vector<Claim> claims;
+    Charged charged;
   };
 
   // A claim that several copies share is allocated by the first of them.
@@ -217,6 +291,7 @@ class Fitting {
 
   void take_back(const Copy& copy) {
     state_.release(copy.pod_uid, copy.claims);
+    uncount(copy.charged);
     for (const auto& [key, claim] : copy.replaced) claims_[key] = claim;
   }
 
@@ -273,6 +348,8 @@ class Fitting {
 
   const Sources& sources_;
   std::map<std::string, Claim> claims_;
+  QuotaBook quotas_;
+  std::set<std::string> counted_;  // uids of claims that quotas_ has
   State state_;
   std::vector<Copy> undo_;
   uint64_t copies_ = 0;
@@ -379,7 +456,7 @@ Result<std::vector<FitAnswer>> fits(const Objects& objects, const Manifest& mani
     if (!why_volumes_are_not_judged(objects, manifest, workload).empty()) sources.without_volumes.insert(&workload);
   for (const auto& claim : manifest.claims) {
     auto own = std::make_shared<api::ResourceClaim>(*unallocated(claim));
-    own->metadata.uid = "fits-file-" + own->metadata.key();
+    own->metadata.uid = std::string(kOfFile) + own->metadata.key();
     sources.claims[own->metadata.key()] = std::move(own);
   }
   for (const auto& one : manifest.templates) sources.templates[one->metadata.key()] = one;
@@ -466,6 +543,12 @@ Answer to_answer(const std::vector<FitAnswer>& found, const Manifest& manifest, 
                              " is not in the file: its pods are judged one by one");
   }
   for (const std::string& skipped : manifest.skipped) answer.notes.push_back("not checked: " + skipped);
+  std::set<std::string> namespaces;
+  for (const Workload& workload : manifest.workloads) namespaces.insert(workload.pod.metadata.ns);
+  for (const auto& claim : manifest.claims) namespaces.insert(claim->metadata.ns);
+  for (const auto& one : manifest.templates) namespaces.insert(one->metadata.ns);
+  for (const std::string& ns : namespaces)
+    if (std::string why = why_quotas_unseen(objects, ns); !why.empty()) answer.notes.push_back(std::move(why));
   for (std::string& note : hidden_notes(objects, "; the answer may be wrong")) answer.notes.push_back(std::move(note));
   if (objects.hides_what_decides() && answer.status != Status::kUsage) answer.status = Status::kUnknown;
   return answer;

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "test/oracle/exhaustive.h"
@@ -222,6 +223,94 @@ spec: {containers: [{name: c, image: x, resources: {limits: {example.com/gpu: "2
   ASSERT_EQ(found->size(), 1u);
   EXPECT_EQ((*found)[0].placed, 2u) << "four devices, two for each pod";
   EXPECT_NE((*found)[0].why.find("2 x gpu"), std::string::npos) << (*found)[0].why;
+}
+
+// A quota keeps claims from being made, however many devices are free.
+TEST(Fits, AQuotaRefusesClaims) {
+  Objects objects = four_gpus();
+  const auto set_quota = [&](const std::string& resource, const std::string& hard, const std::string& used) {
+    auto quota = std::make_shared<api::ResourceQuota>();
+    quota->metadata.ns = "default";
+    quota->metadata.name = "q";
+    quota->hard = {{resource, hard}};
+    quota->used = {{resource, used}};
+    objects.quotas.all = {{"default/q", quota}};
+  };
+  const auto manifest = read_manifest(kTemplate, "default");  // two pods with a device each
+  ASSERT_TRUE(manifest) << manifest.error().message();
+  const auto asked = [&] {
+    const auto found = fits(objects, *manifest, {});
+    EXPECT_TRUE(found) << found.error().message();
+    return found ? found->front() : FitAnswer{};
+  };
+  const std::string devices = "gpu.deviceclass.resource.k8s.io/devices";
+  set_quota(devices, "3", "0");
+  EXPECT_EQ(asked().fit, Fit::kNow);
+  EXPECT_EQ(asked().more, 1u) << "the third is the last one, by the quota and by the node";
+  set_quota(devices, "2", "0");
+  EXPECT_EQ(asked().more, 0u);
+  for (const std::string& resource : {devices, std::string("count/resourceclaims.resource.k8s.io")}) {
+    set_quota(resource, "2", "1");
+    const FitAnswer found = asked();
+    EXPECT_EQ(found.fit, Fit::kWhenEmpty) << resource;
+    EXPECT_EQ(found.placed, 1u);
+    EXPECT_EQ(found.cause, "QuotaRefuses");
+    EXPECT_NE(found.why.find("ResourceQuota default/q allows 2"), std::string::npos) << found.why;
+  }
+  set_quota(devices, "1", "0");
+  EXPECT_EQ(asked().fit, Fit::kNever);
+  const Answer answer = to_answer({asked()}, *manifest, objects, false);
+  EXPECT_EQ(answer.status, Status::kNo);
+  ASSERT_EQ(answer.statements.size(), 1u);
+  EXPECT_EQ(
+      answer.statements[0].message,
+      "deployment/web, copy 2: ResourceQuota default/q allows 1 device of class gpu, 1 is used, and the pod asks "
+      "for 1; wait until others are gone (kubectl dra top claims -n default), or raise "
+      "spec.hard[\"gpu.deviceclass.resource.k8s.io/devices\"] of the quota: kubectl edit resourcequota -n default q");
+  objects.quotas.all.clear();
+  objects.quotas.asked = true;
+  objects.quotas.hidden = {{"resourcequotas", std::string(kMayNotList)}};
+  const Answer unseen = to_answer({asked()}, *manifest, objects, false);
+  EXPECT_EQ(std::count(unseen.notes.begin(), unseen.notes.end(),
+                       "whether a ResourceQuota of namespace default refuses claims is not visible: you may not list "
+                       "them"),
+            1);
+}
+
+// Copies that share a claim of the file count it once; the pods of a group count together.
+TEST(Fits, AQuotaCountsWhatIsMade) {
+  Objects objects = four_gpus();
+  auto quota = std::make_shared<api::ResourceQuota>();
+  quota->metadata.ns = "default";
+  quota->metadata.name = "q";
+  quota->hard = {{"gpu.deviceclass.resource.k8s.io/devices", "1"}};
+  objects.quotas.all = {{"default/q", quota}};
+  const std::string job = "kind: Job\napiVersion: batch/v1\nmetadata: {name: j}\nspec: {parallelism: 2, template: ";
+  const std::string claim = "spec: {devices: {requests: [{name: r, exactly: {deviceClassName: gpu}}]}}";
+  const std::string containers = "containers: [{name: c, resources: {requests: {cpu: 1}}}]";
+  const auto fit_of = [&](const std::string& text) {
+    const auto manifest = read_manifest(text, "default");
+    EXPECT_TRUE(manifest) << manifest.error().message();
+    const auto found = manifest ? fits(objects, *manifest, {}) : fail(manifest.error());
+    EXPECT_TRUE(found);
+    return found && !found->empty() ? found->back() : FitAnswer{};
+  };
+  EXPECT_EQ(fit_of("kind: ResourceClaim\napiVersion: resource.k8s.io/v1\nmetadata: {name: one}\n" + claim + "\n---\n" +
+                   job + "{spec: {resourceClaims: [{name: g, resourceClaimName: one}], " + containers + "}}}\n")
+                .placed,
+            2u);
+  const std::string made =
+      "kind: ResourceClaimTemplate\napiVersion: resource.k8s.io/v1\nmetadata: {name: one}\nspec: {" + claim +
+      "}\n---\n";
+  const std::string group =
+      "kind: PodGroup\napiVersion: scheduling.x-k8s.io/v1alpha1\nmetadata: {name: g}\nspec: {minMember: 2}\n---\n";
+  const FitAnswer together =
+      fit_of(made + group + job +
+             "{metadata: {labels: {scheduling.x-k8s.io/pod-group: g}}, spec: {resourceClaims: [{name: g, " +
+             "resourceClaimTemplateName: one}], " + containers + "}}}\n");
+  EXPECT_EQ(together.fit, Fit::kNever) << together.why;
+  EXPECT_EQ(together.placed, 0u);
+  EXPECT_EQ(together.cause, "QuotaRefuses") << together.why;
 }
 
 // A file is judged as a whole, but "never" is said only of what fits on no cluster like this one.

@@ -5,11 +5,25 @@
 #include <set>
 
 #include "pkg/allocator/locality.h"
+#include "pkg/inspect/state/shapes.h"
 #include "pkg/inspect/verbs/cel_query.h"
+#include "pkg/inspect/verbs/half_taints.h"
+#include "pkg/inventory/taint_rules.h"
 #include "pkg/protocol/pod_claims.h"
 
 namespace dra::inspect {
 namespace {
+
+constexpr size_t kMostRules = 3;  // that are named
+
+size_t shown_rules(const TaintedDevices& tainted) {
+  return std::min(tainted.rules.size(), kMostRules);
+}
+
+// The effect None only informs.
+bool keeps_away(const api::DeviceTaint& taint) {
+  return taint.effect == "NoSchedule" || taint.effect == "NoExecute";
+}
 
 std::set<std::string> classes_in(const api::ResourceClaimSpec& spec) {
   std::set<std::string> classes;
@@ -112,6 +126,59 @@ std::vector<UselessAlignment> useless_alignments(const Objects& objects) {
     all.push_back(std::move(one));
   }
   return all;
+}
+
+std::vector<TaintedDevices> tainted_devices(const Objects& objects) {
+  inventory::TaintRules rules;
+  api::DeviceTaintRule before;
+  for (const auto& [name, rule] : objects.taint_rules) rules.apply(*rule, &before);
+  std::map<std::pair<std::string, std::string>, TaintedDevices> found;  // by driver (empty: rules), and by taint
+  std::map<std::pair<std::string, std::string>, std::set<std::string>> names;
+  for (const auto& [pool, slices] : slices_by_pool(objects))
+    for (const api::ResourceSlice* slice : slices)
+      for (const api::Device& device : slice->devices) {
+        std::set<std::pair<std::string, std::string>> keys;  // of this device, each once
+        for (const api::DeviceTaint& taint : device.taints)
+          if (keeps_away(taint)) keys.emplace(pool.first, taint_text(taint));
+        for (const api::DeviceTaintRule* rule : rules.of_device(pool.first, pool.second, device.name)) {
+          if (!keeps_away(rule->taint)) continue;
+          const std::pair<std::string, std::string> key{"", taint_text(rule->taint)};
+          keys.insert(key);
+          names[key].insert(rule->metadata.name);
+        }
+        for (const auto& key : keys) {
+          TaintedDevices& one = found[key];
+          if (one.devices++ == 0) one.first = pool.first + "/" + pool.second + "/" + device.name;
+        }
+      }
+  std::vector<TaintedDevices> all;
+  for (auto& [key, one] : found) {
+    one.driver = key.first;
+    one.taint = key.second;
+    one.rules.assign(names[key].begin(), names[key].end());
+    all.push_back(std::move(one));
+  }
+  return all;
+}
+
+std::string words_of(const TaintedDevices& tainted) {
+  std::string by = "driver " + tainted.driver;
+  if (!tainted.rules.empty()) {
+    by = tainted.rules.size() == 1 ? "DeviceTaintRule " : "DeviceTaintRules ";
+    by += join({tainted.rules.begin(), tainted.rules.begin() + static_cast<long>(shown_rules(tainted))}, ", ");
+    if (tainted.rules.size() > kMostRules) by += " and " + std::to_string(tainted.rules.size() - kMostRules) + " more";
+  }
+  return counted(tainted.devices, "device") + (tainted.devices == 1 ? " has" : " have") + " the taint " +
+         tainted.taint + " from " + by + " (" + (tainted.devices == 1 ? "" : "first ") + tainted.first + ")";
+}
+
+std::string remedy_of(const TaintedDevices& tainted) {
+  if (tainted.rules.empty()) return "";
+  const bool all = tainted.rules.size() <= kMostRules;
+  return std::string("once ") + (tainted.devices == 1 ? "it is" : "they are") +
+         " well: kubectl delete devicetaintrule " +
+         join({tainted.rules.begin(), tainted.rules.begin() + static_cast<long>(shown_rules(tainted))}, " ") +
+         (all ? "" : " ...");
 }
 
 }  // namespace dra::inspect

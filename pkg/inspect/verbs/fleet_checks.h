@@ -27,4 +27,17 @@ struct UselessAlignment {
 inline constexpr size_t kMostUsers = 3;
 std::vector<UselessAlignment> useless_alignments(const Objects& objects);
 
+// Devices with one taint (NoSchedule or NoExecute), by the rules that give it, or by the driver that publishes it.
+struct TaintedDevices {
+  std::string taint;               // "key=value:Effect"
+  std::string driver;              // that publishes the taint; empty: rules give it
+  std::vector<std::string> rules;  // names of DeviceTaintRules
+  size_t devices = 0;
+  std::string first;  // "driver/pool/device"
+};
+// Those of rules first. A device counts once for each of its taints and givers.
+std::vector<TaintedDevices> tainted_devices(const Objects& objects);
+std::string words_of(const TaintedDevices& tainted);
+std::string remedy_of(const TaintedDevices& tainted);
+
 }  // namespace dra::inspect

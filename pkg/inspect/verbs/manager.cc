@@ -100,7 +100,7 @@ ManagerSight manager_sight(const Objects& objects) {
     return sight;
   }
   if (!objects.managers.asked) {
-    sight.text = "not known: the manager's Lease is not in this snapshot";
+    sight.text = "the manager's Lease is not in this snapshot";
     return sight;
   }
   std::vector<const api::Lease*> all, leading;

@@ -6,6 +6,7 @@
 
 #include "pkg/api/decode/decode.h"
 #include "pkg/base/random.h"
+#include "pkg/inspect/lint/lint.h"
 #include "pkg/inspect/state/objects_fixture.h"
 #include "pkg/inspect/state/shapes.h"
 #include "pkg/inspect/state/silicon.h"
@@ -326,6 +327,61 @@ TEST(TopOfCards, SharedPartitionsThatOverlapAreNotAddedUp) {
     if (device.name == "gpu-0") device.allow_multiple_allocations = false;
   whole.hold("gpu-0");
   EXPECT_EQ(whole.shared_left(), "-");
+}
+
+// Before a rule is applied: what it leaves usable. The rules of the file and of the cluster count together.
+TEST(HalfTaints, LintWarnsOfARuleThatLeavesPartitionsUsable) {
+  Gpus gpus(2);
+  const auto said = [&](const std::string& file) {
+    const auto findings = lint(file, &gpus.objects, {}, "ml");
+    EXPECT_TRUE(findings) << file;
+    std::string text;
+    if (findings)
+      for (const Finding& one : *findings) text += one.path + ": " + one.text + "\n";
+    return text;
+  };
+  const std::string one =
+      "apiVersion: resource.k8s.io/v1beta2\nkind: DeviceTaintRule\nmetadata: {name: bad}\nspec:\n  deviceSelector: "
+      "{driver: d, pool: \"n\", device: gpu-0}\n  taint: {key: ecc, value: bad, effect: NoExecute}\n";
+  EXPECT_EQ(
+      said(one),
+      "spec.deviceSelector.device: taints device d/n/gpu-0, but not 6 devices cut from it (gpu-0-2-0 to gpu-0-1-3), "
+      "which can still be allocated: Kubernetes taints only the device that a rule names; write a rule for each of "
+      "them, or let kubectl dra taint n/gpu-0 ecc=bad:NoExecute do it\n");
+  EXPECT_EQ(lint(one, nullptr, {}, "ml")->size(), 0u) << "no cluster, no devices";
+  const TaintPlan whole = gpus.plan("n/gpu-0", "NoExecute");
+  EXPECT_EQ(said(one + "---\n" + join(whole.rules, "\n---\n")), "");
+  gpus.write(whole);
+  EXPECT_EQ(said(one), "") << "the cluster's rules taint the rest";
+}
+
+// One row for a taint, however many rules it takes, and none for what only informs.
+TEST(TaintedDevices, DoctorCountsThemByWhoTaintsThem) {
+  Gpus gpus(2);
+  const auto rows = [&] {
+    const State state(gpus.objects, {});
+    std::string text;
+    for (const Diagnosis& one : diagnose(state))
+      if (one.check == "tainted devices")
+        text += (one.health == Health::kFine ? "fine: " : "warning: ") + one.finding +
+                (one.to_do.empty() ? "" : " -> " + one.to_do) + "\n";
+    return text;
+  };
+  EXPECT_EQ(rows(), "fine: no device is tainted\n");
+  for (api::Device& device : gpus.devices->devices) device.taints.push_back({"note", "", "None", ""});
+  EXPECT_EQ(rows(), "fine: no device is tainted\n");
+  for (api::Device& device : gpus.devices->devices) device.taints.push_back({"own", "", "NoSchedule", ""});
+  EXPECT_EQ(rows(), "fine: 14 devices have the taint own:NoSchedule from driver d (first d/n/gpu-0)\n");
+  gpus.write(gpus.plan("n/gpu-1", "NoExecute", 0, true));
+  const std::string rule = gpus.objects.taint_rules.begin()->first;
+  EXPECT_EQ(rows(), "warning: 1 device has the taint ecc=bad:NoExecute from DeviceTaintRule " + rule +
+                        " (d/n/gpu-1) -> once it is well: kubectl delete devicetaintrule " + rule +
+                        "\nfine: 14 devices have the taint own:NoSchedule from driver d (first d/n/gpu-0)\n");
+  gpus.write(gpus.plan("n/gpu-1", "NoExecute"));
+  EXPECT_NE(rows().find("warning: 7 devices have the taint ecc=bad:NoExecute from DeviceTaintRules "),
+            std::string::npos)
+      << rows();
+  EXPECT_NE(rows().find(" and 4 more (first d/n/gpu-1)"), std::string::npos) << rows();
 }
 
 }  // namespace dra::inspect::partitions_test

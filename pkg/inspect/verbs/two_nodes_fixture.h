@@ -86,13 +86,15 @@ struct TwoNodes {
   }
 };
 
-// The findings of one check, or "fine".
+// The findings of one check, or "fine" or "unknown".
 inline std::string diagnosed(const Objects& objects, const std::string& check) {
   const State state(objects, {});
   std::string text;
   for (const Diagnosis& one : diagnose(state))
     if (one.check == check)
-      text += (text.empty() ? "" : "; ") + (one.health == Health::kFine ? std::string("fine") : one.finding);
+      text += (text.empty() ? "" : "; ") + (one.health == Health::kFine      ? std::string("fine")
+                                            : one.health == Health::kUnknown ? std::string("unknown")
+                                                                             : one.finding);
   return text;
 }
 
