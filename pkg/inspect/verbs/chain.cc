@@ -371,6 +371,11 @@ Chain chain_of(const State& state, const api::Pod& pod) {
   for (const auto* containers : {&pod.init_containers, &pod.containers})
     for (const api::Container& container : *containers)
       if (auto found = missing_request(chain, container)) chain.broken.push_back(std::move(*found));
+  // A pod that has ended needs no claim any more: its claims are freed, and those of its own are deleted.
+  if (pod.terminal())
+    std::erase_if(chain.broken, [](const BrokenLink& link) {
+      return link.kind != Break::kClaimStuck && link.kind != Break::kRequestMissing;
+    });
   // The devices are as they should be, and yet kubelet has not begun.
   if (chain.broken.empty() && !pod.resource_claims.empty() && !pod.node_name.empty() && pod.phase == "Pending")
     for (const api::Condition& condition : pod.conditions)

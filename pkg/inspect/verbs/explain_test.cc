@@ -355,6 +355,21 @@ TEST(Explain, FinalizerStuck) {
   EXPECT_EQ(world.broken(), "ClaimStuck");
 }
 
+// Its claims were freed when it ended, and those of its own deleted: that is as it should be.
+TEST(Explain, NothingIsBrokenAboutAPodThatHasEnded) {
+  for (const char* phase : {"Succeeded", "Failed"}) {
+    SmallWorld world;
+    world.pod.phase = phase;
+    world.claim.status = {};
+    EXPECT_EQ(world.broken(), "") << phase << ", its claim is free";
+    world.with_claim = false;
+    EXPECT_EQ(world.broken(), "") << phase << ", its claim is gone";
+    const Answer answer = world.explained();
+    EXPECT_EQ(answer.status, Status::kYes);
+    EXPECT_EQ(answer.lines, std::vector<std::string>{std::string("Pod ml/train has ended (") + phase + ")."});
+  }
+}
+
 TEST(Explain, WaitingPodSaysWhetherItFits) {
   SmallWorld world;
   world.claim.status = {};
