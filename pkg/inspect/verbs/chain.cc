@@ -162,7 +162,10 @@ std::optional<BrokenLink> broken_entry(const State& state, const api::Pod& pod, 
                     "create it; nothing else is needed");
     return broken(
         Break::kClaimNotMade, "template -> claim", "no claim was made from ResourceClaimTemplate " + key + " yet",
-        "kube-controller-manager's resourceclaim-controller makes it, or this manager with --claim-templates=own");
+        "kube-controller-manager's resourceclaim-controller makes it, or this manager with --claim-templates=own; if "
+        "it "
+        "stays so, the pod's events say what refuses it (a ResourceQuota, a webhook): kubectl describe pod -n " +
+            pod.metadata.ns + " " + pod.metadata.name);
   }
   if (found == objects.claims.end())
     return broken(Break::kClaimMissing, "pod -> claim",

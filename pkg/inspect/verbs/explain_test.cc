@@ -121,6 +121,9 @@ TEST(Explain, TemplateMissing) {
             "Broken at pod -> template: ResourceClaimTemplate ml/t (used by pod claim \"gpus\") does not exist.");
   world.with_template = true;
   EXPECT_EQ(world.broken(), "ClaimNotMade");
+  EXPECT_NE(render(world.explained(), {.width = 0}).find("ResourceQuota, a webhook): kubectl describe pod -n ml train"),
+            std::string::npos)
+      << "what refuses it is in events, which are not read";
 }
 
 TEST(Explain, ClaimMissing) {

@@ -566,7 +566,9 @@ Answer whatif_answer(const std::vector<PodFate>& fates, const Objects& objects) 
                       {},
                       "",
                       {{"pods", stay}}});
-  if (fates.empty()) answer.say("NothingChanges", "no pod moves, waits or starts");
+  if (fates.empty())
+    answer.say("NothingChanges",
+               std::string("no pod ") + (objects.hides("pods") ? "that is visible " : "") + "moves, waits or starts");
   answer.tables.push_back(std::move(table));
   if (const std::string why = why_volumes_are_not_judged(objects); !why.empty() && any_with_volumes(fates, objects))
     answer.notes.push_back("volumes are not judged: " + why);
