@@ -358,6 +358,18 @@ TEST(Explain, FinalizerStuck) {
   EXPECT_EQ(world.broken(), "ClaimStuck");
 }
 
+TEST(Explain, AClaimThatNoContainerUsesIsNoted) {
+  SmallWorld world;
+  world.pod.containers.emplace_back();
+  EXPECT_EQ(world.explained().notes,
+            std::vector<std::string>{
+                "no container of pod ml/train uses claim \"gpus\": its devices are taken, and no container sees them; "
+                "add resources.claims [{name: gpus}] to a container, and make the pod anew"});
+  world.pod.init_containers.emplace_back();
+  world.pod.init_containers[0].claims = {{"gpus", ""}};
+  EXPECT_TRUE(world.explained().notes.empty());
+}
+
 // Its claims were freed when it ended, and those of its own deleted: that is as it should be.
 TEST(Explain, NothingIsBrokenAboutAPodThatHasEnded) {
   for (const char* phase : {"Succeeded", "Failed"}) {
