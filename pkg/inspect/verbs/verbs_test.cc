@@ -141,6 +141,24 @@ TEST(WhatIf, ScaleUpAndDown) {
   EXPECT_EQ(world.after({Change::Kind::kScale, "deployment/set", {}, 0}), Texts{"ml/run gone a>"});
 }
 
+// A pod that asks for an extended resource of a class waits for a device as one with a claim does.
+TEST(Top, PodsThatAskByAnExtendedResourceWait) {
+  TwoNodes world;
+  auto gpu = std::make_shared<api::DeviceClass>(*world.objects.classes.at("gpu"));
+  gpu->extended_resource_name = "example.com/gpu";
+  world.objects.classes["gpu"] = gpu;
+  auto pod = named_object<api::Pod>("ml", "extended");
+  pod->phase = "Pending";
+  pod->metadata.creation_timestamp = "2026-03-01T11:00:00Z";
+  pod->containers.emplace_back().limits = {{"example.com/gpu", "1"}};
+  pod->containers[0].requests = pod->containers[0].limits;
+  world.objects.pods["ml/extended"] = pod;
+  const State state(world.objects, {});
+  const Answer answer = top_namespaces(state, {});
+  EXPECT_EQ(answer.tables.at(0).rows.at(0).cells.at(4).text, "1") << render(answer, {});
+  EXPECT_EQ(diagnosed(world.objects, "waiting pods"), "pod ml/extended has waited for 60m");
+}
+
 TEST(WhatIf, TakesTheNamesOfKindsThatExplainTakes) {
   const TwoNodes world;
   for (const char* kind : {"deploy", "deployments", "Deployment", "deployments.apps"})
