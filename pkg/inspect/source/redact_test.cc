@@ -95,9 +95,6 @@ TEST(Redactor, WhoAllocatedAClaimIsKept) {
           {{"manager", manager}, {"operation", "Update"}, {"apiVersion", "v1"}, {"subresource", "status"}}};
       const json out = redact_all({{"resourceclaims", claim}}, redaction)[0];
       EXPECT_EQ(out["metadata"]["managedFields"][0]["manager"] == manager, ours) << out.dump(1);
-      const auto read = api::decode<api::ResourceClaim>(out.dump());
-      ASSERT_TRUE(read);
-      EXPECT_EQ(protocol::is_allocated_by_us(*read), ours);
     }
 }
 

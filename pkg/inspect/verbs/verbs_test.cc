@@ -164,7 +164,7 @@ TEST(WhatIf, TakesTheNamesOfKindsThatExplainTakes) {
   for (const char* kind : {"deploy", "deployments", "Deployment", "deployments.apps"})
     EXPECT_EQ(world.after({Change::Kind::kScale, std::string(kind) + "/set", {}, 0}), Texts{"ml/run gone a>"}) << kind;
   EXPECT_EQ(world.after({Change::Kind::kDelete, "rs/set-1", {}, 1}), Texts{"ml/run gone a>"});
-  EXPECT_EQ(world.after({Change::Kind::kDelete, "po/run", {}, 1}), Texts{"ml/run moves a>b"});
+  EXPECT_EQ(world.after({Change::Kind::kDelete, "po/run", {}, 1}), Texts{"ml/run moves a>a"});
   EXPECT_EQ(world.after({Change::Kind::kScale, "deploy/sett", {}, 0}),
             Texts{"a pod of deployment \"sett\" is not known in namespace ml; did you mean \"set\"?"});
 }
