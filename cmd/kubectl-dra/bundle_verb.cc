@@ -34,7 +34,10 @@ class Bundle {
   Bundle(Call& call, const inspect::Redactor& redactor) : call_(call), redactor_(redactor) {}
 
   void add(const std::string& name, std::string bytes) { files_.push_back({kFolder + name, std::move(bytes)}); }
-  void add_text(const std::string& name, const std::string& text) { add(name, inspect::redact_text(redactor_, text)); }
+  void add_text(const std::string& name, const std::string& text) { add(name, redacted(text)); }
+  std::string redacted(const std::string& text) const { return inspect::redact_text(redactor_, text, gone_); }
+  // A name that texts may have although no object does any more.
+  void learn_name(const std::string& name) { gone_.insert(name); }
 
   // An answer of the server, redacted.
   void add_answer(const std::string& name, const std::string& target) {
@@ -53,10 +56,12 @@ class Bundle {
     });
   }
   void miss(const std::string& what, const std::string& why, const char* advice = "") {
-    missing_.push_back(what + ": " + inspect::redact_text(redactor_, why) + advice);
+    missing_.push_back(what + ": " + redacted(why) + advice);
+    said_.push_back(what + ": " + why + advice);
   }
 
-  const std::vector<std::string>& missing() const { return missing_; }
+  // With the names as they are, for the terminal.
+  const std::vector<std::string>& said() const { return said_; }
   std::vector<ArchivedFile> files() {
     if (!missing_.empty()) add("missing.txt", join(missing_, "\n") + "\n");
     return std::move(files_);
@@ -66,7 +71,8 @@ class Bundle {
   Call& call_;
   const inspect::Redactor& redactor_;
   std::vector<ArchivedFile> files_;
-  std::vector<std::string> missing_;
+  std::vector<std::string> missing_, said_;
+  inspect::NamesGone gone_;
 };
 
 std::string text_at(const json& object, const char* pointer) {
@@ -115,16 +121,19 @@ void add_events(Bundle& bundle) {
   if (!events.is_object() || !events.contains("items") || !events["items"].is_array())
     return bundle.miss("events", answer ? "the list cannot be read" : answer.error().message());
   std::string text;
+  for (const json& event : events["items"]) bundle.learn_name(text_at(event, "/regarding/name"));
   for (const json& event : events["items"]) {
     const std::string by = text_at(event, "/reportingController"), kind = text_at(event, "/regarding/kind");
     if (!by.starts_with(protocol::kManagerName) && !(by == "default-scheduler" && kind == "Pod")) continue;
     std::string time = text_at(event, "/eventTime");
     if (time.empty()) time = text_at(event, "/deprecatedLastTimestamp");
+    // A namespace may have the reporter's name, and would give it another one.
     text += time + " " + by + " " + text_at(event, "/type") + " " + text_at(event, "/reason") + " " + kind + " " +
-            text_at(event, "/regarding/namespace") + "/" + text_at(event, "/regarding/name") + " note=\"" +
-            text_at(event, "/note") + "\"\n";
+            bundle.redacted(text_at(event, "/regarding/namespace") + "/" + text_at(event, "/regarding/name") +
+                            " note=\"" + text_at(event, "/note") + "\"") +
+            "\n";
   }
-  bundle.add_text("events.txt", text);
+  bundle.add("events.txt", text);
 }
 
 std::string versions_of(const inspect::Objects& objects) {
@@ -160,16 +169,16 @@ Result<inspect::Answer> run_bundle(Call& call) {
   bundle.add("versions.txt", versions_of(objects));
   bundle.add("doctor.txt", doctor_of(snapshot));
   bundle.add("snapshot.dra", std::move(snapshot));
+  add_events(bundle);  // first: the log may have the names in it
   std::string ns = call.common.manager_ns;
   if (ns.empty() && !objects.managers.leases.empty()) ns = objects.managers.leases.begin()->second->metadata.ns;
   if (ns.empty())
     bundle.miss("the manager's log, metrics and configz", "its namespace is not known; say --manager-namespace");
   else
     add_managers(bundle, ns);
-  add_events(bundle);
   inspect::Answer answer{"DRABundle"};
-  for (const std::string& missing : bundle.missing()) answer.notes.push_back("not in it: " + missing);
-  if (!bundle.missing().empty()) answer.status = inspect::Status::kUnknown;
+  for (const std::string& missing : bundle.said()) answer.notes.push_back("not in it: " + missing);
+  if (!bundle.said().empty()) answer.status = inspect::Status::kUnknown;
   const std::string& path = call.words[0];
   const std::vector<ArchivedFile> files = bundle.files();
   const std::string bytes = inspect::gzip(inspect::tar(files, objects.taken.seconds()));

@@ -163,6 +163,21 @@ def template_that_comes_late(box, api):
     check(not warnings, "no warning where the template comes within 2 s", "\n".join(warnings))
 
 
+def parameters_that_the_driver_refuses(box, api):
+    """The event of a running manager: on the pod, once, with the template, the field and what is allowed."""
+    template = rest.template("typo", count=1)
+    template["spec"]["spec"]["devices"]["config"] = [{"opaque": {"driver": "gpu.nvidia.com", "parameters": {
+        "apiVersion": "resource.nvidia.com/v1beta1", "kind": "GpuConfig", "sharing": {"strategy": "TimeSlicin"}}}}]
+    api.create(rest.RESOURCE + "/namespaces/default/resourceclaimtemplates", template)
+    api.create("/api/v1/namespaces/default/pods", rest.pod("typo", "typo"))
+    notes = lambda: [event["message"] for event in events_of(api, "Pod", "typo") if event["reason"] == "ParametersRefused"]  # noqa: E731
+    box.wait_for(notes, 20, "the event ParametersRefused")
+    box.wait_for(lambda: api.get("/api/v1/namespaces/default/pods/typo")["status"].get("phase") == "Running", 20, "the pod, which nothing stops")
+    said = notes()
+    check(len(said) == 1 and 'made from ResourceClaimTemplate "typo": spec.devices.config[0].opaque.parameters.sharing.strategy: ' in said[0]
+          and "TimeSlicing, MPS" in said[0], "parameters that the driver refuses", "\n".join(said))
+
+
 def main():
     programs = sys.argv[1]
     first_failure_is_reported_at_once(programs)
@@ -180,6 +195,7 @@ def main():
             against_a_server(programs, box)
             claims_that_are_missing(box, api)
             template_that_comes_late(box, api)
+            parameters_that_the_driver_refuses(box, api)
             box.process.send_signal(signal.SIGTERM)
             box.process.wait(timeout=15)
             last = box.log().strip().splitlines()[-1]

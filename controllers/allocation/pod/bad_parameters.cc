@@ -7,6 +7,7 @@
 #include "controllers/allocation/causes.h"
 #include "controllers/allocation/pod/report.h"
 #include "pkg/parameters/check.h"
+#include "pkg/protocol/pod_claims.h"
 
 namespace dra::allocation {
 
@@ -64,6 +65,15 @@ class ParameterFindings {
   Found refused_, gated_;
 };
 
+// "claim "ml/a-gpu-x", made from ResourceClaimTemplate "gpu"": the template is what is to be mended then.
+std::string holder_of(const api::Pod& pod, const api::ResourceClaim& claim) {
+  const std::string text = "claim \"" + claim.metadata.key() + "\"";
+  for (const api::PodResourceClaim& entry : pod.resource_claims)
+    if (entry.resource_claim_template_name && protocol::resolve_created_claim(pod, entry).name == claim.metadata.name)
+      return text + ", made from ResourceClaimTemplate \"" + *entry.resource_claim_template_name + "\"";
+  return text;
+}
+
 }  // namespace
 
 void warn_of_parameters(const PodContext& context, ReconcileResult& out) {
@@ -73,8 +83,7 @@ void warn_of_parameters(const PodContext& context, ReconcileResult& out) {
     const api::ResourceClaim& claim = *state.claim;
     for (size_t i = 0; i < claim.spec.config.size(); ++i)
       if (const auto& opaque = claim.spec.config[i].opaque; opaque && opaque->at_entry < 0)
-        findings.check("claim \"" + claim.metadata.key() + "\"", "spec.devices.config[" + std::to_string(i) + "]",
-                       *opaque);
+        findings.check(holder_of(context.pod, claim), "spec.devices.config[" + std::to_string(i) + "]", *opaque);
     classes.merge(classes_of(claim.spec));
   }
   for (const std::string& name : classes) {

@@ -51,8 +51,10 @@ bool is_known_key(std::string_view key) {
       "NetworkUnavailable", "EvictionInProgress",
       // managers of fields, schedulers, priorities
       "kube-scheduler", "kube-controller-manager", "kubelet", "kubectl-dra", "dra-controller-manager",
-      "ancient-changes", "default-scheduler", "system-node-critical", "system-cluster-critical", "0.0.0.0",
-      "::", "127.0.0.1"};
+      "dra-controller-manager-allocation", "dra-controller-manager-eviction", "dra-controller-manager-extended",
+      "dra-controller-manager-Allocated", "dra-controller-manager-PodScheduled",
+      "dra-controller-manager-EvictionInProgress", "ancient-changes", "default-scheduler", "system-node-critical",
+      "system-cluster-critical", "0.0.0.0", "::", "127.0.0.1"};
   return kKeys.contains(key) || key.starts_with("dra-controller-manager/");
 }
 

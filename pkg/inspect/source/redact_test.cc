@@ -7,6 +7,7 @@
 
 #include "pkg/api/decode/decode.h"
 #include "pkg/inspect/state/successor.h"
+#include "pkg/protocol/pod_claims.h"
 #include "pkg/protocol/proof.h"
 
 namespace dra::inspect {
@@ -82,6 +83,19 @@ TEST(Redactor, WhatTheManagerWroteIsStillItsOwn) {
       }
     }
   }
+}
+
+// doctor counts who allocated, and explain says it.
+TEST(Redactor, WhoAllocatedAClaimIsKept) {
+  for (const auto& [manager, ours] :
+       {std::pair(std::string(protocol::kAllocationManager), true), std::pair(std::string("corp-allocator"), false)})
+    for (const Redaction redaction : {Redaction::kNames, Redaction::kStrict}) {
+      json claim = json::parse(R"({"metadata": {"name": "c", "namespace": "ml"}, "spec": {"devices": {}}})");
+      claim["metadata"]["managedFields"] = {
+          {{"manager", manager}, {"operation", "Update"}, {"apiVersion", "v1"}, {"subresource", "status"}}};
+      const json out = redact_all({{"resourceclaims", claim}}, redaction)[0];
+      EXPECT_EQ(out["metadata"]["managedFields"][0]["manager"] == manager, ours) << out.dump(1);
+    }
 }
 
 // A number that Gt or Lt compares stays one; the same label elsewhere, too.

@@ -41,7 +41,8 @@ bool is_of_sentences(std::string_view key) {
 
 class TextRedactor {
  public:
-  TextRedactor(const Redactor& redactor, std::string_view text) : redactor_(redactor), text_(text) {}
+  TextRedactor(const Redactor& redactor, std::string_view text, const NamesGone& gone)
+      : redactor_(redactor), text_(text), gone_(gone) {}
 
   std::string run() {
     while (at_ < text_.size()) {
@@ -89,15 +90,26 @@ class TextRedactor {
   }
 
   std::string replaced(std::string_view word) const {
+    if (is_count(word)) return std::string(word);
     if (const auto fresh = redactor_.renamed_text(word)) return *fresh;
+    if (gone_.contains(word) && !is_own_word(word)) return std::string(kLeftOut);
     if (word.empty() || is_amount(word) || is_api_word(word) || is_known_key(word) || is_own_word(word))
       return std::string(word);
     const bool plain = !has_digit(word) && word.find_first_of("-._") == std::string_view::npos;
     return plain && !value_ ? std::string(word) : std::string(kLeftOut);
   }
 
+  // A number that is not the whole of a name: also the value of some label, it may be, but no sentence is about that.
+  bool is_count(std::string_view word) const {
+    return !value_ && word.size() <= 3 &&
+           std::all_of(word.begin(), word.end(), [](unsigned char c) { return std::isdigit(c) != 0; }) &&
+           !redactor_.renamed(Word::kNamespace, word) && !redactor_.renamed(Word::kPod, word) &&
+           !redactor_.renamed(Word::kNode, word);
+  }
+
   const Redactor& redactor_;
   std::string_view text_;
+  const NamesGone& gone_;
   size_t at_ = 0;
   bool quoted_ = false, value_ = false;
   std::string_view key_;
@@ -106,8 +118,8 @@ class TextRedactor {
 
 }  // namespace
 
-std::string redact_text(const Redactor& redactor, std::string_view text) {
-  return TextRedactor(redactor, text).run();
+std::string redact_text(const Redactor& redactor, std::string_view text, const NamesGone& gone) {
+  return TextRedactor(redactor, text, gone).run();
 }
 
 }  // namespace dra::inspect

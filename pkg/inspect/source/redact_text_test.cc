@@ -36,6 +36,23 @@ TEST(RedactText, NamesThatNobodyKnowsAreLeftOut) {
   EXPECT_EQ(redact_text(redactor, "the webhook hook.corp.com answered"), "the webhook redacted answered");
 }
 
+// "2" is the value of a label here, and a number in sentences.
+TEST(RedactText, NumbersInSentencesStay) {
+  Redactor redactor(Redaction::kNames);
+  redactor.learn("pods", {{"metadata", {{"name", "p"}, {"namespace", "7"}, {"labels", {{"v", "2"}, {"n", "12345"}}}}}});
+  redactor.settle();
+  EXPECT_EQ(redact_text(redactor, "keeps 2 of 4 cards whole, of pod 7/p, v=\"2\", 12345"),
+            "keeps 2 of 4 cards whole, of pod ns-000001/pod-000001, v=\"value-000002\", value-000001");
+}
+
+// An event names an object that is gone: no plain word of its sentence is that name.
+TEST(RedactText, NamesOfObjectsThatAreGoneAreLeftOut) {
+  const Redactor redactor = learned();
+  const std::string note = "Successfully assigned ml-team/secret to a node";
+  EXPECT_EQ(redact_text(redactor, note), "Successfully assigned ns-000001/secret to a node");
+  EXPECT_EQ(redact_text(redactor, note, {"secret"}), "Successfully assigned ns-000001/redacted to a node");
+}
+
 TEST(RedactText, EndsWhateverTheText) {
   const Redactor redactor = learned();
   for (const char* text : {"", "\"", "\\\"", "a=\"", "...", "=\"\"\n\"", "\xff\xfe"})

@@ -134,7 +134,8 @@ BrokenLink stuck_claim(const api::ResourceClaim& claim) {
 }
 
 // Whoever makes claims tries again and again while a quota refuses them.
-BrokenLink claim_not_made(const Objects& objects, const std::string& key, const std::string& ns) {
+BrokenLink claim_not_made(const Objects& objects, const std::string& key, const api::Pod& pod) {
+  const std::string& ns = pod.metadata.ns;
   const std::string none = "no claim was made from ResourceClaimTemplate " + key;
   if (const auto from = objects.templates.find(key); from != objects.templates.end()) {
     const Claim claim = claim_from_template(*from->second, ns, from->second->metadata.name, "");
@@ -145,8 +146,9 @@ BrokenLink claim_not_made(const Objects& objects, const std::string& key, const 
   const std::string unseen = why_quotas_unseen(objects, ns);
   return broken(
       Break::kClaimNotMade, "template -> claim", none + " yet",
-      "kube-controller-manager's resourceclaim-controller makes it, or this manager with --claim-templates=own" +
-          (unseen.empty() ? "" : "; " + unseen));
+      "kube-controller-manager's resourceclaim-controller makes it, or this manager with --claim-templates=own; if it "
+      "stays so, the pod's events say what refuses it (a ResourceQuota, a webhook): kubectl describe pod -n " +
+          ns + " " + pod.metadata.name + (unseen.empty() ? "" : "; " + unseen));
 }
 
 std::optional<BrokenLink> broken_entry(const State& state, const api::Pod& pod, const api::PodResourceClaim& entry,
@@ -177,7 +179,7 @@ std::optional<BrokenLink> broken_entry(const State& state, const api::Pod& pod, 
       return broken(Break::kTemplateMissing, "pod -> template",
                     "ResourceClaimTemplate " + key + " (used by pod claim " + quote(entry.name) + ") does not exist",
                     "create it; nothing else is needed");
-    return claim_not_made(objects, key, pod.metadata.ns);
+    return claim_not_made(objects, key, pod);
   }
   if (found == objects.claims.end())
     return broken(Break::kClaimMissing, "pod -> claim",
@@ -388,6 +390,11 @@ Chain chain_of(const State& state, const api::Pod& pod) {
   for (const auto* containers : {&pod.init_containers, &pod.containers})
     for (const api::Container& container : *containers)
       if (auto found = missing_request(chain, container)) chain.broken.push_back(std::move(*found));
+  // A pod that has ended needs no claim any more: its claims are freed, and those of its own are deleted.
+  if (pod.terminal())
+    std::erase_if(chain.broken, [](const BrokenLink& link) {
+      return link.kind != Break::kClaimStuck && link.kind != Break::kRequestMissing;
+    });
   // The devices are as they should be, and yet kubelet has not begun.
   if (chain.broken.empty() && !pod.resource_claims.empty() && !pod.node_name.empty() && pod.phase == "Pending")
     for (const api::Condition& condition : pod.conditions)

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "pkg/cel/cel.h"
+#include "pkg/inspect/state/extended.h"
 #include "pkg/inspect/state/shapes.h"
 #include "pkg/inspect/state/unknown.h"
 #include "pkg/inspect/state/unseen.h"
@@ -325,9 +326,12 @@ void check_pods(const State& state, Findings& findings) {
   const Objects& objects = state.objects;
   findings.begin("waiting pods", "no pod with claims has waited for 5 minutes");
   for (const auto& [key, pod] : objects.pods) {
-    if ((pod->resource_claims.empty() && !pod->extended_resource_claim_status) || pod->terminal()) continue;
-    const Chain chain = chain_of(state, *pod);
+    if (pod->terminal()) continue;
     const bool waits = pod->node_name.empty() && older_than(pod->metadata.creation_timestamp, objects.taken, kLongWait);
+    if (pod->resource_claims.empty() && !pod->extended_resource_claim_status &&
+        !(waits && asked_by_class(objects, *pod)))
+      continue;
+    const Chain chain = chain_of(state, *pod);
     if (!chain.broken.empty() && (waits || !pod->node_name.empty()))
       findings.add(Health::kIll, "pod " + key + ": " + words_of(chain.broken[0], objects.taken), chain.broken[0].to_do);
     else if (waits)

@@ -325,6 +325,21 @@ Unexpected unknown_object(const Objects& objects, const char* plural, const std:
                         near.empty() ? "" : "; did you mean " + quote(near) + "?"));
 }
 
+// Kubelet shows the devices of a claim to the containers that name it, and says nothing where none does.
+void note_unused_claims(Answer& answer, const api::Pod& pod) {
+  const auto named_by = [](const std::vector<api::Container>& containers, const std::string& entry) {
+    return std::any_of(containers.begin(), containers.end(), [&](const api::Container& container) {
+      return std::any_of(container.claims.begin(), container.claims.end(),
+                         [&](const api::ContainerClaim& use) { return use.name == entry; });
+    });
+  };
+  for (const api::PodResourceClaim& entry : pod.resource_claims)
+    if (!pod.containers.empty() && !named_by(pod.containers, entry.name) && !named_by(pod.init_containers, entry.name))
+      answer.notes.push_back("no container of pod " + pod.metadata.key() + " uses claim " + quote(entry.name) +
+                             ": its devices are taken, and no container sees them; add resources.claims [{name: " +
+                             entry.name + "}] to a container, and make the pod anew");
+}
+
 }  // namespace
 
 std::string decided_by(const api::ResourceClaim& claim) {
@@ -371,6 +386,7 @@ Answer explain_pod(State& state, const api::Pod& pod, const ExplainOptions& opti
   } else if (waiting && chain.broken.empty())
     explain_waiting_pod(answer, state, pod, chain, options);
   if (waiting) say_manager(answer, objects, pod);
+  note_unused_claims(answer, pod);
   answer.tables.push_back(std::move(table));
   add_hidden(answer, objects);
   return answer;

@@ -121,6 +121,9 @@ TEST(Explain, TemplateMissing) {
             "Broken at pod -> template: ResourceClaimTemplate ml/t (used by pod claim \"gpus\") does not exist.");
   world.with_template = true;
   EXPECT_EQ(world.broken(), "ClaimNotMade");
+  EXPECT_NE(render(world.explained(), {.width = 0}).find("ResourceQuota, a webhook): kubectl describe pod -n ml train"),
+            std::string::npos)
+      << "what refuses it is in events, which are not read";
 }
 
 // No claim is made while a quota refuses it; what may not be listed is not absent.
@@ -399,6 +402,33 @@ TEST(Explain, FinalizerStuck) {
   EXPECT_EQ(world.broken(), "") << "its pod runs";
   world.pod.phase = "Succeeded";
   EXPECT_EQ(world.broken(), "ClaimStuck");
+}
+
+TEST(Explain, AClaimThatNoContainerUsesIsNoted) {
+  SmallWorld world;
+  world.pod.containers.emplace_back();
+  EXPECT_EQ(world.explained().notes,
+            std::vector<std::string>{
+                "no container of pod ml/train uses claim \"gpus\": its devices are taken, and no container sees them; "
+                "add resources.claims [{name: gpus}] to a container, and make the pod anew"});
+  world.pod.init_containers.emplace_back();
+  world.pod.init_containers[0].claims = {{"gpus", ""}};
+  EXPECT_TRUE(world.explained().notes.empty());
+}
+
+// Its claims were freed when it ended, and those of its own deleted: that is as it should be.
+TEST(Explain, NothingIsBrokenAboutAPodThatHasEnded) {
+  for (const char* phase : {"Succeeded", "Failed"}) {
+    SmallWorld world;
+    world.pod.phase = phase;
+    world.claim.status = {};
+    EXPECT_EQ(world.broken(), "") << phase << ", its claim is free";
+    world.with_claim = false;
+    EXPECT_EQ(world.broken(), "") << phase << ", its claim is gone";
+    const Answer answer = world.explained();
+    EXPECT_EQ(answer.status, Status::kYes);
+    EXPECT_EQ(answer.lines, std::vector<std::string>{std::string("Pod ml/train has ended (") + phase + ")."});
+  }
 }
 
 TEST(Explain, WaitingPodSaysWhetherItFits) {

@@ -17,10 +17,10 @@ std::string lease_name(const api::Lease& lease) {
 }
 
 std::string drivers_text(const protocol::ManagerNotes& notes) {
-  std::vector<std::string> parts;
-  if (!notes.exclusive.empty()) parts.push_back("allocates alone for " + join(notes.exclusive, ", "));
-  if (!notes.shared.empty()) parts.push_back("others may allocate, too, for " + join(notes.shared, ", "));
-  return parts.empty() ? "" : "; it " + join(parts, "; ");
+  std::string text;
+  if (!notes.exclusive.empty()) text += "; it allocates alone for " + join(notes.exclusive, ", ");
+  if (!notes.shared.empty()) text += "; others may allocate, too, for " + join(notes.shared, ", ");
+  return text;
 }
 
 // Pods of the manager beside the Lease, where they can be seen.

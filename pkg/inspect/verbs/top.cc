@@ -4,6 +4,7 @@
 #include <map>
 
 #include "pkg/api/selectors.h"
+#include "pkg/inspect/state/extended.h"
 #include "pkg/inspect/verbs/top_cells.h"
 
 namespace dra::inspect {
@@ -150,7 +151,9 @@ Answer top_namespaces(const State& state, const Scope& scope) {
     sum.devices += static_cast<uint32_t>(claim->status.allocation->results.size());
   }
   for (const auto& [key, pod] : state.objects.pods)
-    if (!pod->resource_claims.empty() && pod->node_name.empty() && !pod->terminal()) ++sums[pod->metadata.ns].waiting;
+    if (pod->node_name.empty() && !pod->terminal() &&
+        (!pod->resource_claims.empty() || asked_by_class(state.objects, *pod)))
+      ++sums[pod->metadata.ns].waiting;
   Answer answer{"DRATopNamespaces"};
   Table table{"",
               "namespaces",

@@ -141,6 +141,50 @@ TEST(WhatIf, ScaleUpAndDown) {
   EXPECT_EQ(world.after({Change::Kind::kScale, "deployment/set", {}, 0}), Texts{"ml/run gone a>"});
 }
 
+// A pod that asks for an extended resource of a class waits for a device as one with a claim does.
+TEST(Top, PodsThatAskByAnExtendedResourceWait) {
+  TwoNodes world;
+  auto gpu = std::make_shared<api::DeviceClass>(*world.objects.classes.at("gpu"));
+  gpu->extended_resource_name = "example.com/gpu";
+  world.objects.classes["gpu"] = gpu;
+  auto pod = named_object<api::Pod>("ml", "extended");
+  pod->phase = "Pending";
+  pod->metadata.creation_timestamp = "2026-03-01T11:00:00Z";
+  pod->containers.emplace_back().limits = {{"example.com/gpu", "1"}};
+  pod->containers[0].requests = pod->containers[0].limits;
+  world.objects.pods["ml/extended"] = pod;
+  const State state(world.objects, {});
+  const Answer answer = top_namespaces(state, {});
+  EXPECT_EQ(answer.tables.at(0).rows.at(0).cells.at(4).text, "1") << render(answer, {});
+  EXPECT_EQ(diagnosed(world.objects, "waiting pods"), "pod ml/extended has waited for 60m");
+}
+
+TEST(WhatIf, TakesTheNamesOfKindsThatExplainTakes) {
+  const TwoNodes world;
+  for (const char* kind : {"deploy", "deployments", "Deployment", "deployments.apps"})
+    EXPECT_EQ(world.after({Change::Kind::kScale, std::string(kind) + "/set", {}, 0}), Texts{"ml/run gone a>"}) << kind;
+  EXPECT_EQ(world.after({Change::Kind::kDelete, "rs/set-1", {}, 1}), Texts{"ml/run gone a>"});
+  EXPECT_EQ(world.after({Change::Kind::kDelete, "po/run", {}, 1}), Texts{"ml/run moves a>a"});
+  EXPECT_EQ(world.after({Change::Kind::kScale, "deploy/sett", {}, 0}),
+            Texts{"a pod of deployment \"sett\" is not known in namespace ml; did you mean \"set\"?"});
+}
+
+// A rolling update that waits for devices of its own older pods: with fewer replicas the older ones go, and it
+// proceeds.
+TEST(WhatIf, FewerReplicasDuringARollingUpdateTakeTheOlderPods) {
+  TwoNodes world;
+  world.add_pod("run-2", "b", {"gpu-0", "gpu-1"});
+  world.add_pod("new", "", {});
+  auto pod = std::make_shared<api::Pod>(*world.objects.pods.at("ml/new"));
+  pod->metadata.owner_references[0].name = "set-2";
+  pod->metadata.owner_references[0].uid = "uid-set-2";
+  pod->metadata.creation_timestamp = "2026-03-01T11:59:00Z";
+  world.objects.pods["ml/new"] = pod;
+  EXPECT_EQ(world.after({Change::Kind::kScale, "deployment/set", {}, 1}),
+            (Texts{"ml/run gone a>", "ml/run-2 gone b>", "ml/new starts >a"}));
+  EXPECT_EQ(world.after({Change::Kind::kScale, "deployment/set", {}, 2}).size(), 2u);
+}
+
 // Each member wants both GPUs of a node.
 TEST(WhatIf, AGroupStartsWholeOrNotAtAll) {
   TwoNodes world;

@@ -9,6 +9,7 @@
 #include "pkg/inspect/state/silicon.h"
 #include "pkg/inspect/state/unseen.h"
 #include "pkg/inspect/state/volumes.h"
+#include "pkg/inspect/verbs/pod_owners.h"
 #include "pkg/inspect/verbs/waiting.h"
 #include "pkg/placement/storage_facts.h"
 #include "pkg/protocol/pod_claims.h"
@@ -56,19 +57,19 @@ class Simulation {
   static std::pair<std::string, std::string> kind_and_name(const std::string& target) {
     const size_t slash = target.find('/');
     if (slash == std::string::npos) return {"pod", target};
-    return {to_lower(target.substr(0, slash)), target.substr(slash + 1)};
+    return {owner_kind(target.substr(0, slash)), target.substr(slash + 1)};
   }
 
   Result<void> remove(const std::string& target) {
     const auto [kind, name] = kind_and_name(target);
     const std::string key = ns_ + "/" + name;
-    if (kind == "pod" || kind == "pods") {
+    if (kind == "pod") {
       const auto pod = after.pods.find(key);
       if (pod == after.pods.end()) return fail(not_known(after, "pods", ns_, "pod " + quote(name)));
       evict(pod->second, true);
       return {};
     }
-    if (kind == "claim" || kind.starts_with("resourceclaim")) {
+    if (kind == "claim") {
       const auto claim = after.claims.find(key);
       if (claim == after.claims.end()) return fail(not_known(after, "resourceclaims", ns_, "claim " + quote(name)));
       // It stays, and so do its devices, as long as pods use it.
@@ -76,7 +77,7 @@ class Simulation {
       return {};
     }
     const std::vector<PodPtr> pods = pods_of_workload(kind, name);
-    if (pods.empty()) return fail(not_known(after, "pods", ns_, "a pod of " + kind + " " + quote(name)));
+    if (pods.empty()) return fail(why_no_owner(after, ns_, kind, name));
     for (const PodPtr& pod : pods) evict(pod, false);
     return {};
   }
@@ -212,10 +213,17 @@ class Simulation {
   Result<void> scale(const std::string& target, uint32_t count) {
     const auto [kind, name] = kind_and_name(target);
     std::vector<PodPtr> pods = pods_of_workload(kind, name);
-    if (pods.empty())
-      return fail(Code::kNotFound, "no pod of " + kind + " " + quote(ns_ + "/" + name) + " is there to scale by");
+    if (pods.empty()) return fail(why_no_owner(after, ns_, kind, name));
+    // During a rolling update the new ReplicaSet, which has the youngest pod, stays: the older ones are on their way
+    // out.
+    const PodPtr youngest = *std::max_element(pods.begin(), pods.end(), [](const PodPtr& a, const PodPtr& b) {
+      return a->metadata.creation_timestamp < b->metadata.creation_timestamp;
+    });
+    const std::string newest = youngest->metadata.controller()->uid;
     // Like the ReplicaSet controller: those without a node first, then the youngest.
-    std::stable_sort(pods.begin(), pods.end(), [](const PodPtr& a, const PodPtr& b) {
+    std::stable_sort(pods.begin(), pods.end(), [&](const PodPtr& a, const PodPtr& b) {
+      const bool a_old = a->metadata.controller()->uid != newest, b_old = b->metadata.controller()->uid != newest;
+      if (a_old != b_old) return b_old;
       if (a->node_name.empty() != b->node_name.empty()) return b->node_name.empty();
       return a->metadata.creation_timestamp < b->metadata.creation_timestamp;
     });
@@ -227,14 +235,8 @@ class Simulation {
 
   std::vector<PodPtr> pods_of_workload(const std::string& kind, const std::string& name) const {
     std::vector<PodPtr> pods;
-    for (const auto& [key, pod] : after.pods) {
-      const api::OwnerReference* owner = pod->metadata.controller();
-      if (owner == nullptr || pod->metadata.ns != ns_ || pod->terminal()) continue;
-      const size_t dash = owner->name.rfind('-');
-      const bool deployment = kind == "deployment" && owner->kind == "ReplicaSet" && dash != std::string::npos &&
-                              owner->name.substr(0, dash) == name;
-      if (deployment || (to_lower(owner->kind) == kind && owner->name == name)) pods.push_back(pod);
-    }
+    for (const api::Pod* pod : pods_of_owner(after, ns_, kind, name))
+      if (pod->metadata.controller() != nullptr && !pod->terminal()) pods.push_back(after.pods.at(pod->metadata.key()));
     return pods;
   }
 
@@ -564,7 +566,9 @@ Answer whatif_answer(const std::vector<PodFate>& fates, const Objects& objects) 
                       {},
                       "",
                       {{"pods", stay}}});
-  if (fates.empty()) answer.say("NothingChanges", "no pod moves, waits or starts");
+  if (fates.empty())
+    answer.say("NothingChanges",
+               std::string("no pod ") + (objects.hides("pods") ? "that is visible " : "") + "moves, waits or starts");
   answer.tables.push_back(std::move(table));
   if (const std::string why = why_volumes_are_not_judged(objects); !why.empty() && any_with_volumes(fates, objects))
     answer.notes.push_back("volumes are not judged: " + why);

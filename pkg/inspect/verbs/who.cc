@@ -90,7 +90,8 @@ std::vector<ListedDevice> devices_on(State& state, const std::string& node, cons
   return listed;
 }
 
-Cell state_cell(const ListedDevice& device) {
+// `hidden`: claims that one may not list could hold it.
+Cell state_cell(const ListedDevice& device, bool hidden) {
   if (device.pool_state != inventory::PoolState::kComplete)
     return {"pool " + std::string(inventory::pool_state_name(device.pool_state)), Tone::kBad};
   if (!device.info.holders.empty()) return {device.info.allow_multiple_allocations ? "shared" : "held", Tone::kPlain};
@@ -98,6 +99,7 @@ Cell state_cell(const ListedDevice& device) {
     if (taint.effect == "NoSchedule" || taint.effect == "NoExecute")
       return {"tainted " + taint.key + (taint.value.empty() ? "" : "=" + taint.value) + ":" + taint.effect, Tone::kBad};
   if (!device.info.available) return {"cut", Tone::kDim};
+  if (hidden) return {"no holder visible", Tone::kDim};
   return {"free", Tone::kGood};
 }
 
@@ -106,8 +108,9 @@ void add_device_rows(Table& table, const State& state, const std::string& node, 
   const std::string name = (partition ? "  " : "") + device.device->name;
   const auto row = [&](Cell claim, std::vector<std::string> pods, Cell since, Cell share) {
     table.rows.push_back({"device/" + node + "/" + device.device->name,
-                          {name, state_cell(device), std::move(claim), Cell::list(std::move(pods)), std::move(since),
-                           device.slice->driver, device.slice->pool.name, std::move(share), node}});
+                          {name, state_cell(device, state.objects.hides("resourceclaims")), std::move(claim),
+                           Cell::list(std::move(pods)), std::move(since), device.slice->driver, device.slice->pool.name,
+                           std::move(share), node}});
   };
   if (device.info.holders.empty()) return row(kNone, {}, kNone, kNone);
   for (const inventory::Holder& holder : device.info.holders) {
@@ -128,10 +131,10 @@ void add_device_rows(Table& table, const State& state, const std::string& node, 
 // The state that all partitions of a card have because of the card's own; empty: one of them is of its own kind.
 std::string follows_from(const ListedDevice& whole, const std::vector<const ListedDevice*>& parts) {
   if (parts.empty() || whole.share < 1) return "";
-  const std::string of_whole = state_cell(whole).text;
+  const std::string of_whole = state_cell(whole, false).text;
   const std::string expected = of_whole == "held" ? "cut" : of_whole;
   for (const ListedDevice* part : parts)
-    if (!part->info.holders.empty() || state_cell(*part).text != expected) return "";
+    if (!part->info.holders.empty() || state_cell(*part, false).text != expected) return "";
   return of_whole;
 }
 

@@ -109,5 +109,27 @@ TEST(Who, CardsThatAreWholeAreOneRow) {
   EXPECT_EQ(who(state, "a/c0-l", {"ml", true})->tables.at(0).rows.size(), 1u) << "a partition can be asked for";
 }
 
+// A claim that one may not list could hold it.
+TEST(Who, NothingIsFreeWhileClaimsAreHidden) {
+  TwoNodes world;
+  world.objects.claims.clear();
+  world.objects.claim_by_uid.clear();
+  world.objects.hidden.push_back({"resourceclaims", "you may not list them"});
+  State state(world.objects, {});
+  const auto answer = who(state, "a");
+  ASSERT_TRUE(answer);
+  const std::string text = render(*answer, {});
+  EXPECT_EQ(text.find("free"), std::string::npos) << text;
+  EXPECT_NE(text.find("no holder visible"), std::string::npos) << text;
+}
+
+TEST(WhatIf, PodsThatAreHiddenMayMove) {
+  TwoNodes world;
+  world.objects.pods.clear();
+  EXPECT_EQ(whatif_answer({}, world.objects).lines.at(0), "no pod moves, waits or starts");
+  world.objects.hidden.push_back({"pods", "you may not list them"});
+  EXPECT_EQ(whatif_answer({}, world.objects).lines.at(0), "no pod that is visible moves, waits or starts");
+}
+
 }  // namespace
 }  // namespace dra::inspect::who_test
