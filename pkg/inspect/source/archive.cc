@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <cstring>
 #include <new>
 
@@ -15,19 +14,20 @@ namespace {
 
 constexpr size_t kTarBlock = 512;
 
-void put_octal(std::array<char, kTarBlock>& head, size_t at, size_t width, uint64_t value) {
-  std::snprintf(head.data() + at, width, "%0*llo", static_cast<int>(width - 1), static_cast<unsigned long long>(value));
+// `digits` octal digits; what comes after them is left as it is.
+void put_octal(std::array<char, kTarBlock>& head, size_t at, size_t digits, uint64_t value) {
+  for (size_t i = digits; i > 0; --i, value /= 8) head[at + i - 1] = static_cast<char>('0' + value % 8);
 }
 
 std::array<char, kTarBlock> tar_head(const ArchivedFile& file, int64_t seconds) {
   DRA_CHECK(file.name.size() < 100);
   std::array<char, kTarBlock> head{};
   std::memcpy(head.data(), file.name.data(), file.name.size());
-  put_octal(head, 100, 8, 0600);
-  put_octal(head, 108, 8, 0);
-  put_octal(head, 116, 8, 0);
-  put_octal(head, 124, 12, file.bytes.size());
-  put_octal(head, 136, 12, static_cast<uint64_t>(std::max<int64_t>(0, seconds)));
+  put_octal(head, 100, 7, 0600);
+  put_octal(head, 108, 7, 0);
+  put_octal(head, 116, 7, 0);
+  put_octal(head, 124, 11, file.bytes.size());
+  put_octal(head, 136, 11, static_cast<uint64_t>(std::max<int64_t>(0, seconds)));
   std::memset(head.data() + 148, ' ', 8);  // the checksum counts itself as blanks
   head[156] = '0';
   std::memcpy(head.data() + 257,
@@ -36,8 +36,8 @@ std::array<char, kTarBlock> tar_head(const ArchivedFile& file, int64_t seconds) 
               8);
   uint64_t sum = 0;
   for (const char c : head) sum += static_cast<unsigned char>(c);
-  std::snprintf(head.data() + 148, 7, "%06llo", static_cast<unsigned long long>(sum));
-  head[155] = ' ';
+  put_octal(head, 148, 6, sum);
+  head[154] = '\0';
   return head;
 }
 
