@@ -70,14 +70,18 @@ Result<inspect::Change> change_of(const std::vector<std::string>& words) {
     auto taint = inspect::parse_taint(words[at]);
     if (!taint) return fail(taint.error());
     change.taint = std::move(*taint);
-    return change;
+    ++at;
   }
   const bool counts = *kind == inspect::Change::Kind::kScale || *kind == inspect::Change::Kind::kAddNode;
-  std::string number = counts && at < words.size() ? words[at] : "";
+  std::string number = counts && at < words.size() ? words[at++] : "";
   if (const size_t equals = change.target.find('='); counts && equals != std::string::npos) {
     number = change.target.substr(equals + 1);
     change.target.erase(equals);
   }
+  // Silently left out, a second node would look as if it had been drained, too.
+  if (at < words.size())
+    return fail(Code::kInvalidArgument,
+                "whatif " + words[0] + " makes one change; " + quote(words[at]) + " is one word too many");
   if (*kind == inspect::Change::Kind::kScale && number.empty())
     return fail(Code::kInvalidArgument, "whatif scale needs a number: scale deployment/X 5");
   if (number.empty()) return change;

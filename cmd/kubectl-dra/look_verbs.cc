@@ -45,12 +45,21 @@ Result<inspect::Answer> run_top(Call& call) {
                              : inspect::top_namespaces(state, scope);
 }
 
+// The object that the words name: "pod X" is "pod/X". Errors: "pod/X pod/Y" is two.
+Result<std::string> target_of(const std::vector<std::string>& words) {
+  if (words.size() < 2) return std::string(words[0]);
+  if (words[0].find('/') != std::string::npos)
+    return fail(Code::kInvalidArgument, "one object at a time; " + quote(words[1]) + " is one too many");
+  return words[0] + "/" + words[1];
+}
+
 Result<inspect::Answer> run_who(Call& call) {
+  const auto target = target_of(call.words);
+  if (!target) return fail(target.error());
   const auto loaded = call.load_state();
   if (!loaded) return fail(loaded.error());
   const bool for_people = call.common.output.empty() || call.common.output == "table";
-  const std::string target = call.words.size() == 2 ? call.words[0] + "/" + call.words[1] : call.words[0];
-  return inspect::who(**loaded, target, {call.ns(), for_people});
+  return inspect::who(**loaded, *target, {call.ns(), for_people});
 }
 
 // A workload that is there and has no pods; nothing: it is not, or it cannot be read.
@@ -82,6 +91,8 @@ Result<inspect::Answer> run_explain(Call& call) {
                 "-A is for explain without an object; choose the namespace of this one with -n");
   if (!call.common.selector.empty() && about_one)
     return fail(Code::kInvalidArgument, "-l is for explain without an object; this one is named");
+  const auto target = about_one ? target_of(call.words) : Result<std::string>(std::string());
+  if (!target) return fail(target.error());
   auto labels = inspect::parse_label_selector(call.common.selector);
   if (!labels) return fail(labels.error());
   // All that waits is that of all namespaces, unless -n chooses one.
@@ -95,11 +106,9 @@ Result<inspect::Answer> run_explain(Call& call) {
   options.width = for_people ? call.width() : 0;
   options.wide = call.common.output == "wide";
   if (!about_one) return inspect::explain_waiting(**loaded, scope, options);
-  // "pod X" is "pod/X".
-  const std::string target = call.words.size() == 2 ? call.words[0] + "/" + call.words[1] : call.words[0];
-  auto answer = inspect::explain(**loaded, target, options);
+  auto answer = inspect::explain(**loaded, *target, options);
   if (!answer && answer.error().code() == Code::kNotFound)
-    if (auto without_pods = explain_workload_without_pods(call, target)) return *without_pods;
+    if (auto without_pods = explain_workload_without_pods(call, *target)) return *without_pods;
   return answer;
 }
 

@@ -282,6 +282,8 @@ def bad_input(asker, folder):
     one_line("an unknown verb", "explian", status=2)
     one_line("an unknown pod", "explain", "pod/none", status=2)
     one_line("an unknown node", "who", "none", status=2)
+    one_line("a second node to drain", "whatif", "drain", "node-a", "node-b", "--from", "cluster.dra", status=2)
+    one_line("a second object to explain", "explain", "pod/a", "pod/b", "--from", "cluster.dra", status=2)
     one_line("a broken manifest", "fits", "-f", "broken.yaml", status=2)
     one_line("a missing manifest", "fits", "-f", "missing.yaml", status=2)
     one_line("a foreign snapshot", "top", "--from", "foreign.dra", status=2)
