@@ -14,7 +14,7 @@ checked_ctest = rm -rf $(2) && GTEST_OUTPUT=json:$(abspath $(2))/gtest/ ctest --
 SANITIZED ?= export DRA_ALLOCATOR_CASES=4000 DRA_GROUP_CASES=1000 DRA_ORACLE_EVERY=8 DRA_ARBITRATION_STEPS=25000 DRA_COUNTER_EXAMPLES=0 DRA_PERMISSION_STEP=8 DRA_BURST_PODS=300 DRA_WAITING_PODS=150 DRA_FEATURE_PODS=40 DRA_IDLE_CLAIMS=96 DRA_WHATIF_SEEDS=10 DRA_NUMBER_CASES=300;
 
 .DEFAULT_GOAL := help
-.PHONY: help deps build demo unit test check real image dist asan tsan check-bench check-deep lint format bench clean
+.PHONY: help deps build demo unit test check real image dist release asan tsan check-bench check-deep lint format bench clean
 
 help: ## show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -58,12 +58,19 @@ image: deps ## an OCI image archive of the hardened manager, from scratch: no ba
 	@mkdir -p $(BUILD)
 	@scripts/build-image build/hardened/bin/dra-controller-manager $(BUILD)/dra-controller-manager.oci.tar
 
-dist: deps ## an archive with the programs for a workstation: dra-sandbox, kubectl-dra, completions
+dist: deps ## an archive with the programs for a workstation, which runs where none of our packages is installed
 	@cmake --preset hardened
-	@cmake --build build/hardened -j $(JOBS) --target dra-sandbox
-	@if ninja -C build/hardened -t targets all | grep -q '^bin/kubectl-dra:'; then cmake --build build/hardened -j $(JOBS) --target kubectl-dra; fi
+	@cmake --build build/hardened -j $(JOBS) --target released
 	@mkdir -p $(BUILD)
-	@scripts/build-dist build/hardened/bin $(BUILD)/dra-controller-manager-dist.tar.gz
+	@python3 scripts/release dist build/hardened/bin $(BUILD)/dra-controller-manager-dist.tar.gz
+
+RELEASE ?= build/release-$(VERSION)
+release: deps ## everything that a release page carries, in one folder: make release VERSION=1.2.3 [RELEASE=FOLDER] [OPTIONS=--allow-placeholders]
+	@test -n "$(VERSION)" || { echo 'make release: VERSION is missing: make release VERSION=1.2.3' >&2; exit 2; }
+	@cmake --preset hardened
+	@cmake --build build/hardened -j $(JOBS) --target released
+	@scripts/fetch-test-tools
+	@python3 scripts/release build "$(VERSION)" "$(RELEASE)" --programs "$$(dpkg --print-architecture)=build/hardened/bin" $(OPTIONS)
 
 asan: deps ## build and run the unit tests with AddressSanitizer and UndefinedBehaviorSanitizer
 	@cmake --preset asan $(CONFIGURE)

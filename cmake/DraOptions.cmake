@@ -45,6 +45,8 @@ add_link_options(-Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack)
 # Compiling: stack canaries, checked libc calls, stack probes page by page, and control-flow protection where the processor has it. Not
 # together with sanitizers, which have their own checks.
 if(DRA_HARDEN AND NOT DRA_SANITIZE)
+  # The same bytes from a clone in another folder.
+  add_compile_options("-ffile-prefix-map=${CMAKE_SOURCE_DIR}=.")
   add_compile_options(-fstack-protector-strong -fstack-clash-protection $<$<NOT:$<CONFIG:Debug>>:-U_FORTIFY_SOURCE>
                       $<$<NOT:$<CONFIG:Debug>>:-D_FORTIFY_SOURCE=2>)
   if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")

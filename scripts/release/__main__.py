@@ -1,6 +1,7 @@
 """Writes everything that a release page carries into one folder.
 
     python3 scripts/release build VERSION FOLDER --programs amd64=DIR [--programs arm64=DIR --sysroot arm64=DIR] [--helm FILE] [--allow-placeholders]
+    python3 scripts/release dist PROGRAMS ARCHIVE.tar.gz
     python3 scripts/release sign FOLDER SIGNATURES [--gpg KEY] [--openssl KEY.pem]
 
 `make release VERSION=1.2.3` compiles the programs first and calls the first form. docs/release.md lists the files, and how to publish and verify them.
@@ -20,7 +21,8 @@ import project
 import sbom
 import sign
 
-from sysroot import Sysroot
+from elf import Elf
+from sysroot import Sysroot, TRIPLES
 
 SUMS = "SHA256SUMS"
 
@@ -89,16 +91,37 @@ def write_sums(folder):
     write(folder, SUMS, "".join(sorted(lines, key=lambda line: line.split("  ")[1])))
 
 
+def by_architecture(flag, values):
+    """{architecture: folder} of values like amd64=FOLDER."""
+    found = {}
+    for value in values:
+        architecture, equals, folder = value.partition("=")
+        if not equals or architecture not in TRIPLES or not os.path.isdir(folder):
+            raise project.Problem(f"{flag} {value}: want ARCHITECTURE=FOLDER with {' or '.join(TRIPLES)} and a folder that exists")
+        found[architecture] = folder
+    return found
+
+
+def dist(options):
+    architecture = Elf(archive.program_path(options.programs, "kubectl-dra")).machine
+    archive.check_programs(options.programs, architecture)
+    files, _ = archive.workstation(options.programs, Sysroot(architecture), project.version(),
+                                   archive.completion(os.path.join(options.programs, "dra-sandbox")))
+    with open(options.archive, "wb") as out:
+        out.write(archive.packed(files, project.commit_time()))
+    print(f"{options.archive}: {', '.join(archive.PROGRAMS)} for {architecture}, {os.path.getsize(options.archive) / 1e6:.1f} MB")
+
+
 def build(options):
     project.check_version(options.version)
     settings = project.settings(options.allow_placeholders)
     if os.path.exists(options.folder) and os.listdir(options.folder):
         raise project.Problem(f"{options.folder}: not empty; a release is written into a new folder")
-    sysroots = dict(value.split("=", 1) for value in options.sysroot)
-    places = {}
-    for value in options.programs:
-        architecture, programs = value.split("=", 1)
-        places[architecture] = (programs, Sysroot(architecture, sysroots.get(architecture, "/")))
+    sysroots = by_architecture("--sysroot", options.sysroot)
+    places = {architecture: (programs, Sysroot(architecture, sysroots.get(architecture, "/")))
+              for architecture, programs in by_architecture("--programs", options.programs).items()}
+    for programs, sysroot in places.values():
+        archive.check_programs(programs, sysroot.architecture)
     settings["architectures"] = sorted(places)
     time = project.commit_time()
     for_krew = write_archives(options.folder, options.version, time, settings, places)
@@ -122,6 +145,10 @@ def main():
     make.add_argument("--helm", default=os.path.join(project.ROOT, "build/tools/helm4"))
     make.add_argument("--allow-placeholders", action="store_true")
     make.set_defaults(run=build)
+    alone = verbs.add_parser("dist", help="the archive for workstations alone")
+    alone.add_argument("programs", metavar="FOLDER")
+    alone.add_argument("archive", metavar="ARCHIVE.tar.gz")
+    alone.set_defaults(run=dist)
     sign.add_parser(verbs)
     options = parser.parse_args()
     try:

@@ -27,16 +27,19 @@ def check_machine(path, architecture):
         raise Problem(f"{path}: a program for {machine}, and the archive is for {architecture}")
 
 
+def check_programs(folder, architecture):
+    """Refuses a folder that lacks a program of the archive, or has one of another machine."""
+    for name in (*PROGRAMS, "dra-launcher"):
+        check_machine(program_path(folder, name), architecture)
+
+
 def contents(folder, sysroot, names, top=""):
     """({path: (mode, bytes)}, {path in lib/: path in the sysroot}) of the programs `names`, below `top`."""
     files, origins = {}, {}
-    launcher = program_path(folder, "dra-launcher")
-    check_machine(launcher, sysroot.architecture)
-    launcher_bytes = stripped(launcher, sysroot.architecture)
+    launcher_bytes = stripped(program_path(folder, "dra-launcher"), sysroot.architecture)
     packages = set()
     for name in names:
         path = program_path(folder, name)
-        check_machine(path, sysroot.architecture)
         files[f"{top}libexec/{name}"] = (0o755, stripped(path, sysroot.architecture))
         files[f"{top}bin/{name}"] = (0o755, launcher_bytes)
         loader = Elf(path).loader
