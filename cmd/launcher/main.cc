@@ -1,12 +1,13 @@
-// Starts a program of a release archive with the libraries and the loader that lie beside it, so that it runs where none of its packages is installed
-// and where glibc is older than the one that it was built with. It is linked statically and needs nothing itself.
+// Starts a program of a release archive with the libraries and the loader that lie beside it, so that it runs where
+// none of its packages is installed and where glibc is older than the one that it was built with. It is linked
+// statically and needs nothing itself.
 //
 //   bin/NAME         this program
 //   libexec/NAME     the program that it starts
 //   lib/             its libraries, and the loader under the name "loader"
 //
-// A link to bin/NAME works (krew makes one): the folder is that of the file itself. bin/kubectl_complete-dra, which kubectl calls for completions, is
-// kubectl-dra under another name, which it reads from argv[0].
+// A link to bin/NAME works (krew makes one): the folder is that of the file itself. bin/kubectl_complete-dra, which
+// kubectl calls for completions, is kubectl-dra under another name, which it reads from argv[0].
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -59,10 +60,12 @@ bool join(char* out, const char* folder, const char* name) {
 int main(int argc, char** argv) {
   static char top[PATH_MAX], name[PATH_MAX], loader[PATH_MAX], libraries[PATH_MAX], program[PATH_MAX];
   if (!own_path(top)) {
-    return refuse("the folder of this program cannot be found: mount /proc, or start it by its whole path", argc > 0 ? argv[0] : "?");
+    return refuse("the folder of this program cannot be found: mount /proc, or start it by its whole path",
+                  argc > 0 ? argv[0] : "?");
   }
   const char* own = cut(top);
-  if (own == nullptr || cut(top) == nullptr || !join(name, "/libexec/", strcmp(own, "kubectl_complete-dra") == 0 ? "kubectl-dra" : own) ||
+  if (own == nullptr || cut(top) == nullptr ||
+      !join(name, "/libexec/", strcmp(own, "kubectl_complete-dra") == 0 ? "kubectl-dra" : own) ||
       !join(loader, top, "/lib/loader") || !join(libraries, top, "/lib") || !join(program, top, name)) {
     return refuse("is not below a folder bin of an unpacked archive", top);
   }

@@ -5,7 +5,7 @@ import subprocess
 import tempfile
 
 from elf import Elf
-from layout import Layout, digest, tar_bytes
+from layout import LEVEL, Layout, digest, tar_bytes
 from project import NAME, SUMMARY
 
 USER = 65532
@@ -60,7 +60,7 @@ def collect(program, sysroot):
 def add_image(layout, files, architecture, version):
     """Adds one architecture's image to a layout and returns its descriptor with `platform`, and the compressed size."""
     layer = tar_bytes({path: (mode, data) for path, (mode, data, _) in files.items()})
-    packed = layout.blob(gzip.compress(layer, 9, mtime=0), "application/vnd.oci.image.layer.v1.tar+gzip")
+    packed = layout.blob(gzip.compress(layer, LEVEL, mtime=0), "application/vnd.oci.image.layer.v1.tar+gzip")
     config = layout.json_blob({
         "architecture": architecture, "os": "linux",
         "config": {"User": f"{USER}:{USER}", "Entrypoint": ["/" + PROGRAM], "ExposedPorts": {"8080/tcp": {}, "8443/tcp": {}},

@@ -1,5 +1,5 @@
-"""The Debian system that a release's libraries come from: this machine, or a folder into which packages of another architecture were unpacked
-(scripts/release/unpack). It knows which package brought a file, in which version, under which licence."""
+"""The Debian system that a release's libraries come from: this machine, or a folder into which packages of another architecture were unpacked.
+It knows which package brought a file, in which version, under which licence."""
 import functools
 import os
 import re
