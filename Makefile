@@ -14,7 +14,7 @@ checked_ctest = rm -rf $(2) && GTEST_OUTPUT=json:$(abspath $(2))/gtest/ ctest --
 SANITIZED ?= export DRA_ALLOCATOR_CASES=4000 DRA_GROUP_CASES=1000 DRA_ORACLE_EVERY=8 DRA_ARBITRATION_STEPS=25000 DRA_COUNTER_EXAMPLES=0 DRA_PERMISSION_STEP=8 DRA_BURST_PODS=300 DRA_WAITING_PODS=150 DRA_FEATURE_PODS=40 DRA_IDLE_CLAIMS=96 DRA_WHATIF_SEEDS=10 DRA_NUMBER_CASES=300;
 
 .DEFAULT_GOAL := help
-.PHONY: help deps build demo unit test check real image dist release asan tsan check-bench check-deep lint format bench clean
+.PHONY: help deps build demo unit test check real image dist release site check-release asan tsan check-bench check-deep lint format bench clean
 
 help: ## show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -71,6 +71,17 @@ release: deps ## everything that a release page carries, in one folder: make rel
 	@cmake --build build/hardened -j $(JOBS) --target released
 	@scripts/fetch-test-tools
 	@python3 scripts/release build "$(VERSION)" "$(RELEASE)" --programs "$$(dpkg --print-architecture)=build/hardened/bin" $(OPTIONS)
+
+site: ## the documentation as static pages: build/site/index.html, a folder for each version
+	@scripts/install-deps mkdocs mkdocs-material
+	@python3 scripts/site build/site
+
+check-release: deps ## long checks of what is released: twice the same bytes, the site
+	@cmake --preset hardened
+	@cmake --build build/hardened -j $(JOBS) --target released
+	@scripts/fetch-test-tools
+	@python3 test/release/release_test.py build/hardened/bin --twice
+	@$(MAKE) --no-print-directory site
 
 asan: deps ## build and run the unit tests with AddressSanitizer and UndefinedBehaviorSanitizer
 	@cmake --preset asan $(CONFIGURE)
