@@ -158,7 +158,7 @@ def write_index(folder):
 def main():
     if len(sys.argv) != 2:
         raise SystemExit(__doc__)
-    folder, version = sys.argv[1], project.version()
+    folder, version = os.path.abspath(sys.argv[1]), project.version()
     try:
         render(folder, version, project.settings(True)["repository"])
         write_index(folder)
