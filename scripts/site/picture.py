@@ -7,6 +7,7 @@ import sys
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 PAGE, QUESTION, PICTURE = "docs/kubectl-dra.md", "$ kubectl dra explain pod/train-1 -n ml", "docs/explain.svg"
 WIDTH, LINE, LEFT, TOP = 8.4, 19, 20, 58
+NO_BREAK = "\u00a0"  # browsers fold other spaces
 
 
 def answer():
@@ -33,8 +34,8 @@ def picture():
     out = [f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {width} {height}" width="{width}" height="{height}" role="img" '
            f'aria-label="kubectl dra explain says why a pod waits, and what would help">', f'<rect width="{width}" height="{height}" rx="10" fill="#1e1e2e"/>']
     out += [f'<circle cx="{24 + 20 * at}" cy="22" r="6" fill="{fill}"/>' for at, fill in enumerate(("#f38ba8", "#f9e2af", "#a6e3a1"))]
-    out.append('<g font-family="ui-monospace, SFMono-Regular, Menlo, Consolas, monospace" font-size="14" xml:space="preserve">')
-    out += [f'<text x="{LEFT}" y="{TOP + LINE * number}" fill="{colour(line)}" textLength="{WIDTH * len(line):.1f}">{html.escape(line)}</text>'
+    out.append('<g font-family="ui-monospace, SFMono-Regular, Menlo, Consolas, monospace" font-size="14">')
+    out += [f'<text x="{LEFT}" y="{TOP + LINE * number}" fill="{colour(line)}" textLength="{WIDTH * len(line):.1f}">{html.escape(line).replace(" ", NO_BREAK)}</text>'
             for number, line in enumerate(lines) if line]
     return "\n".join([*out, "</g>", "</svg>"]) + "\n"
 
