@@ -76,11 +76,16 @@ site: ## the documentation as static pages: build/site/index.html, a folder for 
 	@scripts/install-deps mkdocs mkdocs-material
 	@python3 scripts/site build/site
 
-check-release: deps ## long checks of what is released: twice the same bytes, the site
+check-release: deps ## long checks of what is released: twice the same bytes, bills judged by others, a registry that Helm installs from, the site
 	@cmake --preset hardened
 	@cmake --build build/hardened -j $(JOBS) --target released
-	@scripts/fetch-test-tools
+	@scripts/fetch-test-tools --release
 	@python3 test/release/release_test.py build/hardened/bin --twice
+	@rm -rf build/check-release
+	@python3 scripts/release build "$$(sed -n 's/^project(.* VERSION \([0-9.]*\) .*/\1/p' CMakeLists.txt)" build/check-release --allow-placeholders \
+	  --programs "$$(dpkg --print-architecture)=build/hardened/bin"
+	@python3 test/release/bills_test.py build/check-release
+	@python3 test/release/registry_test.py build/check-release build/hardened/bin
 	@$(MAKE) --no-print-directory site
 
 asan: deps ## build and run the unit tests with AddressSanitizer and UndefinedBehaviorSanitizer
