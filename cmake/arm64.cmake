@@ -1,0 +1,21 @@
+# Compiles for 64-bit ARM on another machine: clang and lld, which know every architecture, with the packages that scripts/release/unpack put into
+# build/sysroot-arm64. Programs are linked without symbols, because strip knows this machine's alone.
+set(CMAKE_SYSTEM_NAME Linux)
+set(CMAKE_SYSTEM_PROCESSOR aarch64)
+get_filename_component(tree "${CMAKE_CURRENT_LIST_DIR}/.." ABSOLUTE)
+set(CMAKE_SYSROOT "${tree}/build/sysroot-arm64")
+set(CMAKE_CXX_COMPILER clang++)
+set(CMAKE_CXX_COMPILER_TARGET aarch64-linux-gnu)
+set(CMAKE_LIBRARY_ARCHITECTURE aarch64-linux-gnu)
+set(CMAKE_EXE_LINKER_FLAGS_INIT "-fuse-ld=lld -Wl,-s")
+set(CMAKE_FIND_ROOT_PATH_MODE_PROGRAM NEVER)
+set(CMAKE_FIND_ROOT_PATH_MODE_LIBRARY ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_INCLUDE ONLY)
+set(CMAKE_FIND_ROOT_PATH_MODE_PACKAGE ONLY)
+set(ENV{PKG_CONFIG_SYSROOT_DIR} "${CMAKE_SYSROOT}")
+set(ENV{PKG_CONFIG_LIBDIR} "${CMAKE_SYSROOT}/usr/lib/aarch64-linux-gnu/pkgconfig:${CMAKE_SYSROOT}/usr/share/pkgconfig")
+# Tests run by a user-mode emulator, where one is there.
+find_program(DRA_EMULATOR NAMES qemu-aarch64-static qemu-aarch64 PATHS "${tree}/build/tools/usr/bin" NO_CMAKE_FIND_ROOT_PATH)
+if(DRA_EMULATOR)
+  set(CMAKE_CROSSCOMPILING_EMULATOR "${DRA_EMULATOR};-L;${CMAKE_SYSROOT}")
+endif()
