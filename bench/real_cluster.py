@@ -24,10 +24,18 @@ def free_port():
         return probe.getsockname()[1]
 
 
+def add_stock_options(parser):
+    """The stock side is any kube-scheduler: another release, with any flags."""
+    parser.add_argument("--scheduler", metavar="FILE", help="kube-scheduler of another release than that of --assets")
+    parser.add_argument("--scheduler-args", action="append", default=[], metavar="FLAG", help="one more flag of kube-scheduler; may be repeated")
+    parser.add_argument("--server-args", action="append", default=[], metavar="FLAG", help="one more flag of kube-apiserver; may be repeated")
+
+
 class ControlPlane:
     """Use as a context manager: etcd and kube-apiserver run inside it. `start` starts more programs."""
 
-    def __init__(self, assets):
+    def __init__(self, assets, server_args=(), scheduler=None, scheduler_args=()):
+        self.server_args, self.scheduler, self.scheduler_args = list(server_args), scheduler, list(scheduler_args)
         missing = [name for name in PROGRAMS if not os.access(os.path.join(assets, name), os.X_OK)]
         if missing:
             raise SystemExit(f"{assets} has no executable {', '.join(missing)}: put etcd and the programs of one Kubernetes release there")
@@ -106,7 +114,7 @@ class ControlPlane:
             f"--secure-port={port}", f"--cert-dir={self.folder}/certificates", f"--token-auth-file={self.folder}/tokens.csv",
             "--authorization-mode=RBAC", "--service-account-issuer=https://kubernetes.default.svc", f"--service-account-key-file={key}",
             f"--service-account-signing-key-file={key}", "--service-cluster-ip-range=10.0.0.0/24", "--enable-priority-and-fairness=false",
-            "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition"])
+            "--disable-admission-plugins=ServiceAccount,TaintNodesByCondition", *self.server_args])
         certificate = self.file("certificates/apiserver.crt")  # self-signed, created when it starts
         self.wait_until(lambda: os.path.exists(certificate) and os.path.getsize(certificate), 30, "kube-apiserver's certificate")
         with open(certificate, "rb") as source:
@@ -127,7 +135,7 @@ class ControlPlane:
         config = self.file("scheduler.yaml", "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
                            "leaderElection: {leaderElect: false}\n"
                            f"clientConnection: {{kubeconfig: {self.kubeconfig}, qps: {qps}, burst: {qps}}}\n")
-        return self.start("kube-scheduler", [f"--config={config}", "--secure-port=0"])
+        return self.start("kube-scheduler", [f"--config={config}", "--secure-port=0", *self.scheduler_args], self.scheduler)
 
     def start_claim_controller(self, qps, burst):
         return self.start("kube-controller-manager", [f"--kubeconfig={self.kubeconfig}", "--controllers=resourceclaim-controller", "--leader-elect=false",

@@ -3,7 +3,8 @@
 claim controller of kube-controller-manager), then this project's manager with the same kube-scheduler (gate) and without one (bind).
 
 Usage: real_cluster_bench.py FOLDER_OF_PROGRAMS [--assets FOLDER] [--pods N] [--nodes N] [--devices N] [--contenders stock,gate,bind] [--runs N]
-  [--rate PODS_A_SECOND] [--json]
+  [--rate PODS_A_SECOND] [--json] [--scheduler FILE] [--scheduler-args=FLAG ...] [--server-args=FLAG ...]
+The stock side can be any kube-scheduler with any flags: --scheduler FILE --scheduler-args=--feature-gates=SchedulerQueueingHints=true
 The folder of etcd, kube-apiserver, kube-scheduler and kube-controller-manager is --assets or $KUBEBUILDER_ASSETS.
 With --runs the contenders take turns, each compared with the stock pair of its own round, and medians are printed at the end: the speed of a
 shared machine changes from minute to minute.
@@ -119,7 +120,7 @@ def quantiles(born, bound):
 
 
 def measure(options, contender):
-    with real_cluster.ControlPlane(options.assets) as plane:
+    with real_cluster.ControlPlane(options.assets, options.server_args, options.scheduler, options.scheduler_args) as plane:
         plane.add_nodes(options.nodes, options.devices)
         plane.api.create(rest.RESOURCE + "/namespaces/default/resourceclaimtemplates", rest.template("gpu"))
         processes = start_contender(plane, options.programs, contender)
@@ -185,6 +186,7 @@ def main():
     parser.add_argument("--runs", type=int, default=1)
     parser.add_argument("--rate", type=float, default=0)
     parser.add_argument("--json", action="store_true")
+    real_cluster.add_stock_options(parser)
     options = parser.parse_args()
     if not options.assets:
         parser.error("no control plane: name a folder with --assets or $KUBEBUILDER_ASSETS")
