@@ -7,6 +7,7 @@
 #include <exception>
 
 #include "cmd/flag_problem.h"
+#include "cmd/flag_values.h"
 #include "pkg/base/closest.h"
 
 namespace dra::cmd {
@@ -69,7 +70,7 @@ std::optional<int> parse_or_exit(CLI::App& app, const std::vector<std::string>& 
     return failed->get_name() + ": " + flag_problem(*failed, error, arguments) + "; see --help\n";
   });
   try {
-    app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
+    app.parse(for_parser(app, arguments));
     return std::nullopt;
   } catch (const CLI::ParseError& error) {
     return app.exit(error) == 0 ? 0 : 2;

@@ -28,8 +28,8 @@ std::string refusal(const std::vector<std::string>& arguments) {
   app.add_option("--part", share)->check(in_range(0.5, 2.0));
   add_duration(app, "--time", time, {"", "1s", "1m"}, "");
   try {
-    app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
-    return "";
+    app.parse(for_parser(app, arguments));
+    return text.empty() ? "" : "text=" + text;
   } catch (const CLI::ParseError& error) {
     return flag_problem(app, error, arguments);
   }
@@ -49,6 +49,18 @@ TEST(FlagProblem, NamesFlagValueAndWhatToWrite) {
   EXPECT_EQ(refusal({"--part=nan"}), "--part: \"nan\" is not a number from 0.500000 to 2");
   EXPECT_EQ(refusal({"--time=soon"}), "--time: \"soon\" is not a duration; write 15s, 500ms or 1m30s");
   EXPECT_EQ(refusal({"--time=2m"}), "--time: \"2m\" is out of range; use 1s to 1m");
+}
+
+// CLI11 alone would take the next argument for the value of "--name=", and "=1" for that of "-n=1".
+TEST(FlagValues, AnEmptyValueIsAValueAndAShortNameMayHaveAnEqualsSign) {
+  EXPECT_EQ(refusal({"--text=", "--word=a"}), "");
+  EXPECT_EQ(refusal({"--text=", "--word", "b", "--number=1"}), "");
+  EXPECT_EQ(refusal({"-n=1"}), "");
+  EXPECT_EQ(refusal({"-n=x"}), "--number: \"x\" is not a whole number, or it is too large");
+  EXPECT_EQ(refusal({"--number="}), "--number needs a value");
+  EXPECT_EQ(refusal({"--share=", "--number=1"}), "--share needs a value");
+  EXPECT_EQ(refusal({"--on="}), "--on needs a value");
+  EXPECT_EQ(refusal({"--time="}), "--time: \"\" is not a duration; write 15s, 500ms or 1m30s");
 }
 
 TEST(FlagProblem, NamesWhatIsMissingTooOftenOrUnknown) {

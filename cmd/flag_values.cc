@@ -6,6 +6,42 @@
 
 namespace dra::cmd {
 
+namespace {
+
+bool takes_value(const CLI::App& app, const std::string& name) {
+  const CLI::Option* option = app.get_option_no_throw(name);
+  return option != nullptr && option->get_items_expected_max() > 0;
+}
+
+}  // namespace
+
+std::vector<std::string> for_parser(const CLI::App& app, const std::vector<std::string>& arguments) {
+  std::vector<std::string> found;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& word = arguments[i];
+    if (word == "--") {
+      found.insert(found.end(), arguments.begin() + static_cast<std::ptrdiff_t>(i), arguments.end());
+      break;
+    }
+    const size_t equals = word.find('=');
+    const bool empty = word.starts_with("--") && equals + 1 == word.size();
+    const bool short_name = equals == 2 && word[0] == '-' && word[1] != '-';
+    if (equals != std::string::npos && (empty || short_name) && takes_value(app, word.substr(0, equals))) {
+      // CLI11 reads an empty number as 0, and nothing as false.
+      if (const std::string type = app.get_option(word.substr(0, equals))->get_type_name();
+          equals + 1 == word.size() && (type.starts_with("INT") || type.starts_with("UINT") ||
+                                        type.starts_with("FLOAT") || type.starts_with("BOOL")))
+        throw CLI::ArgumentMismatch::TypedAtLeast(word.substr(0, equals), 1, type);
+      found.push_back(word.substr(0, equals));
+      found.push_back(word.substr(equals + 1));
+    } else {
+      found.push_back(word);
+    }
+  }
+  std::reverse(found.begin(), found.end());
+  return found;
+}
+
 CLI::Validator one_of(std::vector<std::string> words) {
   const auto wrong = [words = std::move(words)](const std::string& given) -> std::string {
     if (std::find(words.begin(), words.end(), given) != words.end()) return "";

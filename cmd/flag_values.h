@@ -22,6 +22,11 @@ inline std::vector<std::string> names(const std::string& list) {
   return found;
 }
 
+// The arguments as CLI11 wants them: the last one first, and with the values that it would not see: `--name=` is the
+// empty value, as in programs of Kubernetes (CLI11 would take the next argument for it), and `-n=value` is `-n value`.
+// Throws CLI::ParseError, as parsing does, for a number without a value.
+std::vector<std::string> for_parser(const CLI::App& app, const std::vector<std::string>& arguments);
+
 CLI::Validator one_of(std::vector<std::string> words);
 
 // The default shown is the word for the current value of `out`.

@@ -305,15 +305,14 @@ Parsed parse_flags(const std::vector<std::string>& arguments, const std::string&
   bool print_reference = false;
   app.add_flag("--print-reference", print_reference)->group("");  // not in --help: for scripts/render-reference
   Parsed parsed;
-  std::vector<std::string> reversed = normalised(arguments);
-  if (const std::string foreign = foreign_flag(reversed); !foreign.empty()) {
+  const std::vector<std::string> given = normalised(arguments);
+  if (const std::string foreign = foreign_flag(given); !foreign.empty()) {
     parsed.text = "error: " + foreign + "\n";
     parsed.exit_status = 1;
     return parsed;
   }
-  std::reverse(reversed.begin(), reversed.end());  // CLI11 expects this order
   try {
-    app.parse(std::move(reversed));
+    app.parse(for_parser(app, given));
   } catch (const CLI::CallForHelp&) {
     parsed.text = app.help();
     return parsed;
@@ -321,7 +320,7 @@ Parsed parse_flags(const std::vector<std::string>& arguments, const std::string&
     parsed.text = std::string(call.what()) + "\n";
     return parsed;
   } catch (const CLI::ParseError& error) {
-    parsed.text = "error: " + flag_problem(app, error, normalised(arguments)) + "; see --help\n";
+    parsed.text = "error: " + flag_problem(app, error, given) + "; see --help\n";
     parsed.exit_status = 1;
     return parsed;
   }

@@ -228,7 +228,7 @@ std::optional<int> parse_call(const Verb& verb, const std::vector<std::string>& 
     return failed->get_name() + ": " + cmd::flag_problem(app, error, arguments) + "; see --help\n";
   });
   try {
-    app.parse(std::vector<std::string>(arguments.rbegin(), arguments.rend()));
+    app.parse(cmd::for_parser(app, arguments));
   } catch (const CLI::CallForHelp&) {
     std::printf("%s", verb_help(app, verb, call.width()).c_str());
     return 0;
