@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "pkg/apiserver/auth/authorizer.h"
+#include "pkg/apiserver/budget_keeper.h"
 #include "pkg/apiserver/housekeeper.h"
 #include "pkg/apiserver/kinds/folders.h"
 #include "pkg/apiserver/kinds/rbac/bootstrap.h"
@@ -112,6 +113,7 @@ struct Server::Impl {
     if (options.housekeeping) {
       housekeeper = std::make_unique<Housekeeper>(env);
       quota_keeper = std::make_unique<QuotaKeeper>(env.reactor, store, reader, kinds);
+      budget_keeper = std::make_unique<BudgetKeeper>(env.reactor, store, reader, kinds);
     }
   }
 
@@ -226,6 +228,7 @@ struct Server::Impl {
   std::unique_ptr<SqliteStore> persistence;
   std::unique_ptr<Housekeeper> housekeeper;
   std::unique_ptr<QuotaKeeper> quota_keeper;
+  std::unique_ptr<BudgetKeeper> budget_keeper;
 };
 
 std::map<std::string, UserInfo> admin_token(const std::string& token) {

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
+#include "pkg/base/timestamp.h"
 #include "pkg/reactor/sim_reactor.h"
 
 namespace dra::apiserver::server_test {
@@ -440,6 +441,132 @@ TEST_F(ServerTest, AnEvictionHoldsToItsPreconditions) {
   EXPECT_EQ(Json::parse(ask("GET", pods + "/p")->head.body), before);
   EXPECT_EQ(evict(uid, version), 201);
   EXPECT_TRUE(Json::parse(ask("GET", pods + "/p")->head.body)["metadata"].contains("deletionTimestamp"));
+}
+
+// A budget's status follows its pods, an eviction takes one disruption from it, and one that is not there is refused.
+class BudgetTest : public ServerTest {
+ protected:
+  const std::string pods_ = "/api/v1/namespaces/default/pods";
+  const std::string budgets_ = "/apis/policy/v1/namespaces/default/poddisruptionbudgets";
+
+  void make_pod(const std::string& name, bool ready = true, const std::string& phase = "Running",
+                const Json& owners = Json::array()) {
+    Json pod = {{"metadata", {{"name", name}, {"labels", {{"app", "a"}}}, {"ownerReferences", owners}}},
+                {"spec", {{"nodeName", "n"}, {"containers", {{{"name", "c"}, {"image", "i"}}}}}}};
+    Json made = Json::parse(ask("POST", pods_, pod)->head.body);
+    made["status"] = {{"phase", phase}, {"conditions", {{{"type", "Ready"}, {"status", ready ? "True" : "False"}}}}};
+    const auto written = ask("PUT", pods_ + "/" + name + "/status", made);
+    ASSERT_EQ(written->head.status, 200) << made << written->head.body;
+  }
+  void make_budget(const std::string& name, Json spec) {
+    spec["selector"] = {{"matchLabels", {{"app", "a"}}}};
+    ASSERT_EQ(ask("POST", budgets_, {{"metadata", {{"name", name}}}, {"spec", spec}})->head.status, 201);
+    settle();
+  }
+  void settle() { reactor_.advance(std::chrono::milliseconds(100)); }
+  Json status(const std::string& name) { return Json::parse(ask("GET", budgets_ + "/" + name)->head.body)["status"]; }
+  std::shared_ptr<Answer> evict(const std::string& pod, const std::string& query = "") {
+    return ask("POST", pods_ + "/" + pod + "/eviction" + query,
+               {{"metadata", {{"name", pod}}}, {"deleteOptions", {{"gracePeriodSeconds", 0}}}});
+  }
+};
+
+TEST_F(BudgetTest, AnEvictionTakesOneDisruptionAndTheNextIsRefused) {
+  start(true);
+  for (const char* name : {"p", "q", "r"}) make_pod(name);
+  make_budget("b", {{"minAvailable", 2}});
+  EXPECT_EQ(status("b")["disruptionsAllowed"], 1);
+  EXPECT_EQ(status("b")["conditions"][0]["reason"], "SufficientPods");
+  EXPECT_EQ(evict("p", "?dryRun=All")->head.status, 201);
+  EXPECT_EQ(status("b")["disruptionsAllowed"], 1);
+  EXPECT_EQ(evict("p")->head.status, 201);
+  const auto refused = evict("q");
+  EXPECT_EQ(refused->head.status, 429);
+  const Json answer = Json::parse(refused->head.body);
+  EXPECT_EQ(answer["details"]["causes"][0]["reason"], "DisruptionBudget");
+  EXPECT_EQ(answer["details"].count("retryAfterSeconds"), 0U);
+  EXPECT_EQ(evict("q", "?dryRun=All")->head.status, 429);
+  settle();
+  EXPECT_EQ(status("b")["expectedPods"], 2);
+  EXPECT_EQ(status("b")["conditions"][0]["reason"], "InsufficientPods");
+  EXPECT_NE(evict("q")->head.body.find("The disruption budget b needs 2 healthy pods and has 2"), std::string::npos);
+  make_budget("second", {{"maxUnavailable", 1}});
+  EXPECT_EQ(evict("q")->head.status, 500);
+}
+
+// A pod that was evicted and is still there counts as gone for two minutes, then again.
+TEST_F(BudgetTest, AnEvictedPodThatStaysCountsAgainAfterTwoMinutes) {
+  start(true);
+  for (const char* name : {"p", "q"}) make_pod(name);
+  make_budget("b", {{"minAvailable", 1}});
+  Json budget = Json::parse(ask("GET", budgets_ + "/b")->head.body);
+  budget["status"]["disruptedPods"] = {{"p", "1970-01-01T00:00:00Z"}, {"q", format_rfc3339(clock_.wall_now())}};
+  ASSERT_EQ(ask("PUT", budgets_ + "/b/status", budget)->head.status, 200);
+  settle();
+  EXPECT_EQ(status("b")["currentHealthy"], 1) << status("b");
+  EXPECT_EQ(status("b")["disruptedPods"].size(), 1U);
+  reactor_.advance(std::chrono::minutes(3));
+  EXPECT_EQ(status("b")["currentHealthy"], 2) << status("b");
+  EXPECT_FALSE(status("b").contains("disruptedPods"));
+}
+
+TEST_F(BudgetTest, PodsThatAreNotReadyEndedOrPendingNeedNoDisruption) {
+  start(true);
+  make_pod("unready", false);
+  make_budget("b", {{"minAvailable", 1}});
+  EXPECT_EQ(evict("unready")->head.status, 429) << "it has too few healthy pods already";
+  make_pod("ready");
+  settle();
+  EXPECT_EQ(evict("unready")->head.status, 201) << "enough are healthy without it";
+  make_pod("ended", false, "Succeeded");
+  make_pod("pending", false, "Pending");
+  EXPECT_EQ(evict("ended")->head.status, 201);
+  EXPECT_EQ(evict("pending")->head.status, 201);
+  EXPECT_EQ(evict("ready")->head.status, 429);
+  make_pod("other", false);
+  ASSERT_EQ(ask("DELETE", budgets_ + "/b")->head.status, 200);
+  make_budget("always", {{"minAvailable", 2}, {"unhealthyPodEvictionPolicy", "AlwaysAllow"}});
+  EXPECT_EQ(evict("other")->head.status, 201);
+}
+
+// Percentages are of what the controllers ask for, not of the pods that are there.
+TEST_F(BudgetTest, ControllersSayHowManyPodsAreExpected) {
+  start(true);
+  const Json labels = {{"matchLabels", {{"app", "a"}}}};
+  const Json containers = {{"containers", {{{"name", "c"}, {"image", "i"}}}}};
+  const Json spec = {{"replicas", 4},
+                     {"selector", labels},
+                     {"template", {{"metadata", {{"labels", {{"app", "a"}}}}}, {"spec", containers}}}};
+  const Json set = Json::parse(
+      ask("POST", "/apis/apps/v1/namespaces/default/replicasets", {{"metadata", {{"name", "s"}}}, {"spec", spec}})
+          ->head.body);
+  const Json owner = {{{"apiVersion", "apps/v1"},
+                       {"kind", "ReplicaSet"},
+                       {"name", "s"},
+                       {"uid", set["metadata"]["uid"]},
+                       {"controller", true}}};
+  for (const char* name : {"p", "q", "r"}) make_pod(name, true, "Running", owner);
+  make_budget("half", {{"maxUnavailable", "50%"}});
+  EXPECT_EQ(status("half")["expectedPods"], 4);
+  EXPECT_EQ(status("half")["desiredHealthy"], 2);
+  EXPECT_EQ(status("half")["disruptionsAllowed"], 1);
+  make_budget("third", {{"minAvailable", "30%"}});
+  EXPECT_EQ(status("third")["desiredHealthy"], 2);
+  const Json template_spec = {{"restartPolicy", "Never"}, {"containers", containers["containers"]}};
+  const Json made =
+      Json::parse(ask("POST", "/apis/batch/v1/namespaces/default/jobs",
+                      {{"metadata", {{"name", "j"}}}, {"spec", {{"template", {{"spec", template_spec}}}}}})
+                      ->head.body);
+  const Json job = {{{"apiVersion", "batch/v1"},
+                     {"kind", "Job"},
+                     {"name", "j"},
+                     {"uid", made["metadata"]["uid"]},
+                     {"controller", true}}};
+  make_pod("of-a-job", true, "Running", job);
+  settle();
+  EXPECT_EQ(status("half")["conditions"][0]["reason"], "SyncFailed");
+  EXPECT_EQ(status("half")["conditions"][0]["message"], "jobs.batch does not implement the scale subresource");
+  EXPECT_EQ(status("half")["disruptionsAllowed"], 0);
 }
 
 }  // namespace dra::apiserver::server_test

@@ -8,6 +8,7 @@
 #include "pkg/apiserver/rest/body.h"
 #include "pkg/apiserver/rest/delete.h"
 #include "pkg/apiserver/rest/discovery.h"
+#include "pkg/apiserver/rest/evict.h"
 #include "pkg/apiserver/rest/patch_body.h"
 #include "pkg/apiserver/rest/pod_log.h"
 #include "pkg/apiserver/rest/reviews.h"
@@ -99,60 +100,6 @@ void bind_pod(const Env& env, const CallPtr& call, const std::string& url_name) 
   auto bound = bound_pod(*stored->document(), *binding, name, env.reactor.clock().wall_now());
   if (!bound) return send_status(*call, bound.error());
   if (!call->dry_run()) env.store.put(call->table(), key, std::move(*bound));
-  send_success(*call, 201, nullptr);
-}
-
-// Marks an evicted pod with a condition, for controllers that count its failure. Refused unless the preconditions hold;
-// a resourceVersion among them becomes that of the marked pod (registry/core/pod/storage/eviction.go).
-StatusOr<void> mark_disruption(const Env& env, const Call& call, DeleteRequest& request) {
-  const std::string key = call.key(call.path.name);
-  const StoredPtr stored = env.store.get(call.table(), key);
-  if (!stored) return {};
-  Json pod = *stored->document();
-  if (auto ok = check_preconditions(call.kind->info(), pod["metadata"], call.path.name, request); !ok) return ok;
-  if (pod["metadata"].contains("deletionTimestamp")) return {};
-  Json& conditions = pod["status"]["conditions"];
-  if (!conditions.is_array()) conditions = Json::array();
-  for (const auto& c : conditions) {
-    if (c.value("type", "") == "DisruptionTarget") return {};
-  }
-  conditions.push_back({{"type", "DisruptionTarget"},
-                        {"status", "True"},
-                        {"lastProbeTime", nullptr},
-                        {"lastTransitionTime", format_rfc3339(env.reactor.clock().wall_now())},
-                        {"reason", "EvictionByEvictionAPI"},
-                        {"message", "Eviction API: evicting"}});
-  const StoredPtr marked = env.store.put(call.table(), key, std::move(pod));
-  if (request.resource_version) request.resource_version = std::to_string(marked->revision());
-  return {};
-}
-
-void evict_pod(const Env& env, const CallPtr& call) {
-  auto eviction = decode_body(*call, foreign_kind({"policy", "v1"}, "policy/v1", "Eviction"));
-  if (!eviction) return send_status(*call, eviction.error());
-  const std::string body_name = (*eviction)["metadata"].value("name", "");
-  if (body_name != call->path.name) {
-    return send_status(*call, bad_request("name in URL does not match name in Eviction object"));
-  }
-  DeleteRequest request;
-  const Json options = eviction->value("deleteOptions", Json::object());
-  if (options.contains("gracePeriodSeconds") && options["gracePeriodSeconds"].is_number_integer()) {
-    request.grace_seconds = options["gracePeriodSeconds"].get<int64_t>();
-  }
-  const Json preconditions = options.value("preconditions", Json::object());
-  if (preconditions.is_object()) {
-    if (preconditions.value("uid", Json()).is_string()) request.uid = preconditions["uid"].get<std::string>();
-    if (preconditions.value("resourceVersion", Json()).is_string()) {
-      request.resource_version = preconditions["resourceVersion"].get<std::string>();
-    }
-  }
-  const Json dry_run = options.value("dryRun", Json());
-  request.dry_run = call->dry_run() || (dry_run.is_array() && !dry_run.empty());
-  if (!request.dry_run) {
-    if (auto ok = mark_disruption(env, *call, request); !ok) return send_status(*call, ok.error());
-  }
-  auto result = delete_object(env, *call, call->path.name, request);
-  if (!result) return send_status(*call, result.error());
   send_success(*call, 201, nullptr);
 }
 

@@ -1,4 +1,4 @@
-// PodDisruptionBudget: stored and validated. No controller updates its status, and evictions ignore it.
+// PodDisruptionBudget: stored and validated. budget.h has what it allows.
 #include <nlohmann/json.hpp>
 
 #include "pkg/apiserver/kinds/kind_info.h"
