@@ -1,7 +1,7 @@
 // What a PodDisruptionBudget allows: its status as the disruption controller computes it, and what it answers to an
 // eviction. Pure but for what the reader returns.
 //
-// Source: kubernetes 1.36, pkg/controller/disruption and pkg/registry/core/pod/storage/eviction.go; answers compared
+// Source: the disruption controller and the eviction storage of kubernetes 1.36; answers compared
 // with a real server of 1.36.2 (test/conformance/budgets_test.py).
 #pragma once
 
