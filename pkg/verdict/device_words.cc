@@ -9,6 +9,10 @@ namespace dra::verdict {
 
 namespace {
 
+bool no_node_ever(const Verdict& verdict, const RequestVerdict& request) {
+  return request.most_there && verdict.passed == verdict.nodes && verdict.passed > 0;
+}
+
 constexpr size_t kMaxText = 160;
 constexpr size_t kMaxName = 120;
 constexpr size_t kMaxBlocked = 320;
@@ -112,13 +116,15 @@ std::string too_few_there_words(const Verdict& verdict, const RequestVerdict& re
   const bool picky = std::any_of(request.groups.begin(), request.groups.end(), [](const DeviceGroup& group) {
     return group.problem == DeviceProblem::kSelector || group.problem == DeviceProblem::kSelectorFails;
   });
-  return std::string(never_fits(verdict, request) ? "no node has" : "no node that takes the pod has") + " more than " +
-         grouped(*request.most_there) + " of the " + counted(request.selected(), "device") + " of class " +
-         clean(request.device_class, kMaxName) + (picky ? " that it selects" : "");
+  return std::string(no_node_ever(verdict, request) ? "no node has" : "no node that takes the pod has") +
+         " more than " + grouped(*request.most_there) + " of the " + counted(request.selected(), "device") +
+         " of class " + clean(request.device_class, kMaxName) + (picky ? " that it selects" : "");
 }
 
 bool never_fits(const Verdict& verdict, const RequestVerdict& request) {
-  return request.most_there && verdict.passed == verdict.nodes && verdict.passed > 0;
+  return std::all_of(verdict.requests.begin(), verdict.requests.end(), [&](const RequestVerdict& other) {
+    return other.base() != request.base() || no_node_ever(verdict, other);
+  });
 }
 
 std::string unselected_words(const RequestVerdict& request) {

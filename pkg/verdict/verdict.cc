@@ -203,11 +203,6 @@ RequestVerdict request_verdict(const allocator::RequestReason& reason, const Dev
   return out;
 }
 
-// "req" for "req/sub" within its claim: alternatives of one request share it.
-std::string base_of(const RequestVerdict& request) {
-  return request.claim + "//" + request.request.substr(0, request.request.find('/'));
-}
-
 // A constraint over several requests rules out devices of one because another has none: then the other is the obstacle.
 bool is_short_by_constraint(const RequestVerdict& request) {
   return request.invalid.empty() && !request.groups.empty() &&
@@ -218,9 +213,9 @@ bool is_short_by_constraint(const RequestVerdict& request) {
 std::optional<size_t> first_impossible(const std::vector<RequestVerdict>& requests) {
   std::optional<size_t> first;
   for (size_t i = 0; i < requests.size(); ++i) {
-    const std::string base = base_of(requests[i]);
+    const std::string base = requests[i].base();
     if (std::any_of(requests.begin(), requests.end(),
-                    [&](const RequestVerdict& other) { return other.possible && base_of(other) == base; }))
+                    [&](const RequestVerdict& other) { return other.possible && other.base() == base; }))
       continue;
     if (!is_short_by_constraint(requests[i])) return i;
     if (!first) first = i;
@@ -228,12 +223,26 @@ std::optional<size_t> first_impossible(const std::vector<RequestVerdict>& reques
   return first;
 }
 
+// Of alternatives none of which is possible now, the first that waiting can help.
+size_t alternative_to_name(const std::vector<RequestVerdict>& requests, size_t impossible) {
+  const std::string base = requests[impossible].base();
+  for (size_t i = impossible; i < requests.size(); ++i)
+    if (!requests[i].most_there && requests[i].invalid.empty() && requests[i].base() == base) return i;
+  return impossible;
+}
+
+// Alternatives of one request are never wanted together.
+bool is_one_request(const std::vector<RequestVerdict>& requests) {
+  return std::all_of(requests.begin(), requests.end(),
+                     [&](const RequestVerdict& other) { return other.base() == requests.front().base(); });
+}
+
 void choose_main(Verdict& verdict) {
   uint32_t able = 0;
   for (const NodeGroup& group : verdict.node_groups)
     if (group.problem != NodeProblem::kDevices) able += group.with_devices;
   const std::optional<size_t> impossible = first_impossible(verdict.requests);
-  verdict.main_request = impossible.value_or(0);
+  verdict.main_request = impossible ? alternative_to_name(verdict.requests, *impossible) : 0;
   if (!verdict.refused.empty())
     verdict.main = Verdict::Main::kRefused;
   else if (verdict.passed == 0 || able > 0)
@@ -241,7 +250,7 @@ void choose_main(Verdict& verdict) {
   else if (verdict.answer == Answer::kUndecided)
     verdict.main = Verdict::Main::kUndecided;
   else
-    verdict.main = impossible || verdict.requests.size() <= 1 ? Verdict::Main::kDevices : Verdict::Main::kTogether;
+    verdict.main = impossible || is_one_request(verdict.requests) ? Verdict::Main::kDevices : Verdict::Main::kTogether;
 }
 
 void add_node_groups(Verdict& verdict, const NodeFindings& findings, const allocator::Reasons& reasons,
@@ -363,6 +372,10 @@ std::string_view device_problem_name(DeviceProblem problem) {
       "Taint",        "Selector",      "SelectorFails", "Constraint", "PoolIncomplete", "PoolInvalid",
       "UnknownField", "Feature",       "Limit",         "SetAside"};
   return kNames.at(static_cast<size_t>(problem));
+}
+
+std::string RequestVerdict::base() const {
+  return claim + "//" + request.substr(0, request.find('/'));
 }
 
 uint32_t RequestVerdict::free() const {

@@ -107,6 +107,9 @@ struct RequestVerdict {
   uint32_t selected() const;
   // The request alone, without the pod's other requests, can have enough devices of one node.
   bool possible = false;
+
+  // The request without the name of the alternative, within its claim: alternatives of one request have it in common.
+  std::string base() const;
 };
 
 enum class Answer : uint8_t {
