@@ -127,6 +127,11 @@ bool never_fits(const Verdict& verdict, const RequestVerdict& request) {
   });
 }
 
+bool has_possible_alternative(const Verdict& verdict, const RequestVerdict& request) {
+  return std::any_of(verdict.requests.begin(), verdict.requests.end(),
+                     [&](const RequestVerdict& other) { return other.possible && other.base() == request.base(); });
+}
+
 std::string unselected_words(const RequestVerdict& request) {
   if (!request.groups.empty()) return "";
   if (request.asked == 0) return "there are no devices";

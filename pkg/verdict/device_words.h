@@ -20,6 +20,8 @@ std::string too_few_there_words(const Verdict& verdict, const RequestVerdict& re
 // No node has enough devices for the request or for an alternative of it, whatever ends: not even one that does not
 // take the pod now.
 bool never_fits(const Verdict& verdict, const RequestVerdict& request);
+// The request by itself, or an alternative of it, can have enough devices of one node.
+bool has_possible_alternative(const Verdict& verdict, const RequestVerdict& request);
 // Why the class selects no device here; empty if it selects some.
 std::string unselected_words(const RequestVerdict& request);
 

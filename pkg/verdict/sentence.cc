@@ -68,12 +68,6 @@ std::string counted_out(const RequestVerdict& request, const Verdict& verdict, b
   return others > 0 ? text + ", " + grouped(others) + " for other reasons" : text;
 }
 
-// By itself, by one of its alternatives.
-bool is_possible(const Verdict& verdict, const RequestVerdict& request) {
-  return std::any_of(verdict.requests.begin(), verdict.requests.end(),
-                     [&](const RequestVerdict& other) { return other.possible && other.base() == request.base(); });
-}
-
 bool is_chosen(const RequestVerdict& request, const SentenceOptions& options) {
   return options.claim.empty() || request.claim == options.claim;
 }
@@ -92,7 +86,7 @@ std::string devices(const Verdict& verdict, const SentenceOptions& options) {
   const RequestVerdict& main = verdict.requests[verdict.main_request];
   if (any_impossible && verdict.main != Verdict::Main::kTogether)
     std::erase_if(chosen, [&](const RequestVerdict* request) {
-      return request->base() != main.base() && is_possible(verdict, *request);
+      return request->base() != main.base() && has_possible_alternative(verdict, *request);
     });
   // The verdict's main request comes first.
   std::stable_sort(chosen.begin(), chosen.end(),

@@ -6,6 +6,7 @@
 #include "pkg/api/claim_bounds.h"
 #include "pkg/api/selectors.h"
 #include "pkg/placement/decide.h"
+#include "pkg/verdict/device_words.h"
 #include "pkg/verdict/words.h"
 
 namespace dra::verdict {
@@ -209,18 +210,18 @@ bool is_short_by_constraint(const RequestVerdict& request) {
          request.groups.front().problem == DeviceProblem::kConstraint;
 }
 
-// The main request: the first of which no alternative is possible alone; one that lacks more than a common value first.
-std::optional<size_t> first_impossible(const std::vector<RequestVerdict>& requests) {
-  std::optional<size_t> first;
+// The main request: the first of which no alternative is possible alone; one that never fits before all others, one
+// that lacks only a common value after them.
+std::optional<size_t> first_impossible(const Verdict& verdict) {
+  const std::vector<RequestVerdict>& requests = verdict.requests;
+  std::optional<size_t> first, first_short;
   for (size_t i = 0; i < requests.size(); ++i) {
-    const std::string base = requests[i].base();
-    if (std::any_of(requests.begin(), requests.end(),
-                    [&](const RequestVerdict& other) { return other.possible && other.base() == base; }))
-      continue;
-    if (!is_short_by_constraint(requests[i])) return i;
-    if (!first) first = i;
+    if (has_possible_alternative(verdict, requests[i])) continue;
+    if (never_fits(verdict, requests[i])) return i;
+    std::optional<size_t>& of_its_kind = is_short_by_constraint(requests[i]) ? first_short : first;
+    if (!of_its_kind) of_its_kind = i;
   }
-  return first;
+  return first ? first : first_short;
 }
 
 // Of alternatives none of which is possible now, the first that waiting can help.
@@ -241,8 +242,13 @@ void choose_main(Verdict& verdict) {
   uint32_t able = 0;
   for (const NodeGroup& group : verdict.node_groups)
     if (group.problem != NodeProblem::kDevices) able += group.with_devices;
-  const std::optional<size_t> impossible = first_impossible(verdict.requests);
-  verdict.main_request = impossible ? alternative_to_name(verdict.requests, *impossible) : 0;
+  const std::optional<size_t> impossible = first_impossible(verdict);
+  // If none is impossible by itself, the alternatives that are not possible are none of the reasons.
+  const auto possible = std::find_if(verdict.requests.begin(), verdict.requests.end(),
+                                     [](const RequestVerdict& request) { return request.possible; });
+  verdict.main_request = impossible                           ? alternative_to_name(verdict.requests, *impossible)
+                         : possible != verdict.requests.end() ? static_cast<size_t>(possible - verdict.requests.begin())
+                                                              : 0;
   if (!verdict.refused.empty())
     verdict.main = Verdict::Main::kRefused;
   else if (verdict.passed == 0 || able > 0)

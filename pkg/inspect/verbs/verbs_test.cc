@@ -203,16 +203,6 @@ TEST(Top, PodsThatAskByAnExtendedResourceWait) {
   EXPECT_EQ(diagnosed(world.objects, "waiting pods"), "pod ml/extended has waited for 60m");
 }
 
-TEST(WhatIf, TakesTheNamesOfKindsThatExplainTakes) {
-  const TwoNodes world;
-  for (const char* kind : {"deploy", "deployments", "Deployment", "deployments.apps"})
-    EXPECT_EQ(world.after({Change::Kind::kScale, std::string(kind) + "/set", {}, 0}), Texts{"ml/run gone a>"}) << kind;
-  EXPECT_EQ(world.after({Change::Kind::kDelete, "rs/set-1", {}, 1}), Texts{"ml/run gone a>"});
-  EXPECT_EQ(world.after({Change::Kind::kDelete, "po/run", {}, 1}), Texts{"ml/run moves a>a"});
-  EXPECT_EQ(world.after({Change::Kind::kScale, "deploy/sett", {}, 0}),
-            Texts{"a pod of deployment \"sett\" is not known in namespace ml; did you mean \"set\"?"});
-}
-
 // A rolling update that waits for devices of its own older pods: with fewer replicas the older ones go, and it
 // proceeds.
 TEST(WhatIf, FewerReplicasDuringARollingUpdateTakeTheOlderPods) {

@@ -56,7 +56,7 @@ TEST(Who, ANodeMayBeNamedWithItsKind) {
   for (const char* target : {"node/a", "nodes/a", "no/a"})
     EXPECT_EQ(shown(world.objects, target), shown(world.objects, "a")) << target;
   EXPECT_EQ(shown(world.objects, "node/a/gpu-1"), shown(world.objects, "a/gpu-1"));
-  EXPECT_EQ(shown(world.objects, "node/x"), "node \"x\" is not known");
+  EXPECT_EQ(shown(world.objects, "node/other"), "node \"other\" is not known");
   world.objects.nodes["node"] = named_object<api::Node>("", "node");
   EXPECT_EQ(shown(world.objects, "node/a"), "node \"node\" has no device \"a\"");
 }
