@@ -40,7 +40,8 @@ Result<client::ServerConfig> server_config(const CommonFlags& common, const clie
                                      .context = common.context,
                                      .master = common.server,
                                      .cluster = common.cluster,
-                                     .user = common.user},
+                                     .user = common.user,
+                                     .master_flag = "--server"},
                                     environment, context);
   if (!config) return config;
   if (!common.token.empty()) config->credentials = client::fixed_credentials({"Bearer " + common.token, "", ""});
@@ -115,6 +116,17 @@ void add_common(CLI::App& app, CommonFlags& common) {
   app.add_option("--topology-levels", common.topology_levels, "the manager's --topology-levels, for groups");
 }
 
+// An answer 401 says only "Unauthorized".
+Error with_advice(const Error& error, const CommonFlags& common) {
+  if (error.http_status() != 401) return error;
+  return {error.code(), 401, error.reason(),
+          error.message() + ": the server does not accept " +
+              (common.token.empty() ? "your credentials, which may have expired; log in again, or choose others by "
+                                      "--context, --user or --token"
+                                    : "the token of --token; give one that is valid, or leave it out for the user of "
+                                      "the kubeconfig")};
+}
+
 // `options`: what to read; the server and the namespace come from the flags.
 Result<inspect::Objects> read_cluster(CommonFlags& common, inspect::ServerOptions options) {
   if (!common.from.empty()) return inspect::read_snapshot(common.from);
@@ -137,6 +149,7 @@ Result<inspect::Objects> read_cluster(CommonFlags& common, inspect::ServerOption
   options.time_limit = *limit;
   auto objects = inspect::load_from_server(reactor, transport, options);
   if (config->credentials) config->credentials->cancel();
+  if (!objects) return fail(with_advice(objects.error(), common));
   return objects;
 }
 
@@ -244,6 +257,10 @@ std::optional<int> parse_call(const Verb& verb, const std::vector<std::string>& 
                           " is not a name of a namespace: at most 63 lower-case letters, digits and '-', with a "
                           "letter or digit at both ends",
                       inspect::Status::kUsage);
+  if (const std::string& server = call.common.server;
+      !server.empty() && !server.starts_with("https://") && !server.starts_with("http://"))
+    return complain("--server " + quote(server) + " is not the address of a server; write https://HOST:PORT",
+                    inspect::Status::kUsage);
   if (const std::string wrong = contradiction_of_call(call.common); !wrong.empty())
     return complain(wrong, inspect::Status::kUsage);
   if (call.words.size() >= verb.min_words && call.words.size() <= verb.max_words) return std::nullopt;
@@ -302,6 +319,7 @@ Result<std::string> Call::request(const Ask& ask) {
   reactor.run_until([&answer] { return answer.has_value(); }, *limit);
   if (config->credentials) config->credentials->cancel();
   if (!answer) return fail(Code::kDeadlineExceeded, config->server + " does not answer");
+  if (!*answer) return fail(with_advice(answer->error(), common));
   return std::move(*answer);
 }
 

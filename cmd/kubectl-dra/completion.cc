@@ -284,7 +284,7 @@ int complete(const std::vector<std::string>& given) {
   if (given.size() <= 1) {
     const Offers offer("", last);
     for (const Verb& verb : verbs()) offer(verb.name);
-    for (const char* name : {"completion", "help", "options", "version"}) offer(name);
+    for (const char* name : {"completion", "help", "options"}) offer(name);
     std::printf("%s", kNoFiles);
     return 0;
   }

@@ -38,7 +38,7 @@ DeviceProblem problem_of(const allocator::CauseCount& count) {
     case Cause::kInUse:
       return DeviceProblem::kHeld;
     case Cause::kCounterShort:
-      return count.holders.empty() ? DeviceProblem::kCounter : DeviceProblem::kCut;
+      return count.holders.empty() && !count.holders_sampled ? DeviceProblem::kCounter : DeviceProblem::kCut;
     case Cause::kConstraint:
       return DeviceProblem::kConstraint;
     case Cause::kLimit:

@@ -36,12 +36,15 @@ DeviceCause DeviceJudge::alone(FilterId id, bool admin, const Pool& pool, uint32
   if (admin) return found;
   if (test_bit(pool.in_use(), device)) return {Cause::kInUse, -1, ""};
   if (test_bit(pool.available(), device)) return found;
+  return {Cause::kCounterShort, -1, name_of_short_counter(pool, device)};
+}
+
+std::string DeviceJudge::name_of_short_counter(const Pool& pool, uint32_t device) const {
   const inventory::CounterUse* use = short_counter(pool, device);
-  if (use == nullptr) return {Cause::kCounterShort, -1, ""};
+  if (use == nullptr) return "";
   const inventory::Counter& counter = pool.counters()[use->counter];
-  return {Cause::kCounterShort, -1,
-          std::string(device_index_.strings().text(counter.set)) + "/" +
-              std::string(device_index_.strings().text(counter.name))};
+  return std::string(device_index_.strings().text(counter.set)) + "/" +
+         std::string(device_index_.strings().text(counter.name));
 }
 
 bool DeviceJudge::selectors(const std::vector<SelectorId>& list, Cause cause, const Pool& pool, uint32_t device,

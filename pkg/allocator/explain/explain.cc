@@ -274,21 +274,17 @@ class Explainer {
         count.holders_sampled = known.holders_sampled;
         continue;
       }
-      const bool held = count.cause == Cause::kInUse;
-      if (!held && count.cause != Cause::kCounterShort) continue;
-      if (!held && std::any_of(counts.begin(), counts.end(), [&](const CauseCount& other) {
-            return &other < &count && other.cause == Cause::kCounterShort;
-          }))
-        continue;  // devices cannot be attributed to one counter here
+      if (count.cause != Cause::kInUse) continue;
       for (PoolId id = 0; id < device_counts.pools().size() && !count.holders_sampled; ++id) {
-        const Words& mask = held ? device_counts.pools()[id].held_mask : device_counts.pools()[id].short_mask;
+        const Words& mask = device_counts.pools()[id].held_mask;
         for (size_t w = 0; w < mask.size(); ++w)
           for (uint64_t bits = mask[w]; bits != 0 && !count.holders_sampled; bits &= bits - 1)
             holders.add(&count, count.cause, *device_index_.pool(id),
                         static_cast<uint32_t>(64 * w) + std::countr_zero(bits));
-        if (held) last_examined_ = id;
+        last_examined_ = id;
       }
     }
+    holders.add_short(device_counts, judge_, counts);
     holders.finish();
     for (const CauseCount& count : counts)
       if (count.cause == Cause::kInUse && !device_counts.in_use && all_counted) {
