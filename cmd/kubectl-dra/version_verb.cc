@@ -82,16 +82,16 @@ Result<inspect::Answer> run_version(Call& call) {
   return answer;
 }
 
-const RegisterVerb kVersion({"version",
-                             "the version of this program, of the server, and of the manager that leads there",
-                             "  kubectl dra version\n"
-                             "  kubectl dra version --client -o json   without a server\n",
-                             "version",
-                             {{"--client", "of this program alone; asks no server", false, {}}},
-                             0,
-                             1,
-                             {},
-                             &run_version});
+const RegisterVerb kVersionVerb({"version",
+                                 "the version of this program, of the server, and of the manager that leads there",
+                                 "  kubectl dra version\n"
+                                 "  kubectl dra version --client -o json   without a server\n",
+                                 "version",
+                                 {{"--client", "of this program alone; asks no server", false, {}}},
+                                 0,
+                                 1,
+                                 {},
+                                 &run_version});
 
 }  // namespace
 }  // namespace dra::kubectl

@@ -132,6 +132,17 @@ bool has_possible_alternative(const Verdict& verdict, const RequestVerdict& requ
                      [&](const RequestVerdict& other) { return other.possible && other.base() == request.base(); });
 }
 
+std::string without_class_words(const Verdict& verdict) {
+  uint32_t nodes = 0;
+  for (const NodeGroup& group : verdict.node_groups) nodes += group.without_class;
+  if (nodes == 0 || verdict.requests.empty()) return "";
+  const std::string& first = verdict.requests.front().device_class;
+  const bool one = std::all_of(verdict.requests.begin(), verdict.requests.end(),
+                               [&](const RequestVerdict& request) { return request.device_class == first; });
+  return counted(nodes, "node") + " without a device of " +
+         (one ? "class " + clean(first, kMaxName) : std::string("the classes"));
+}
+
 std::string unselected_words(const RequestVerdict& request) {
   if (!request.groups.empty()) return "";
   if (request.asked == 0) return "there are no devices";

@@ -22,6 +22,8 @@ std::string too_few_there_words(const Verdict& verdict, const RequestVerdict& re
 bool never_fits(const Verdict& verdict, const RequestVerdict& request);
 // The request by itself, or an alternative of it, can have enough devices of one node.
 bool has_possible_alternative(const Verdict& verdict, const RequestVerdict& request);
+// "7 nodes without a device of class gpu": of the nodes that do not take the pod; empty if there is none.
+std::string without_class_words(const Verdict& verdict);
 // Why the class selects no device here; empty if it selects some.
 std::string unselected_words(const RequestVerdict& request);
 

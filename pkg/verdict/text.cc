@@ -60,7 +60,7 @@ std::string headline(const Verdict& verdict) {
   if (verdict.nodes == 0) return text + "there are no nodes.";
   if (verdict.main == Verdict::Main::kNodes) {
     for (const NodeGroup& group : verdict.node_groups)
-      if (group.problem != NodeProblem::kDevices)
+      if (group.problem != NodeProblem::kDevices && nodes_of_class(group) > 0)
         return text +
                (group.with_devices == 1  ? "the node that has the devices is out: "
                 : group.with_devices > 1 ? "the nodes that have the devices are out: "
@@ -88,16 +88,22 @@ std::string headline(const Verdict& verdict) {
 void write_nodes(const Verdict& verdict, const TextOptions& options, Page& page) {
   page.line(0, "Nodes (" + grouped(verdict.nodes) + "):");
   for (const NodeGroup& group : verdict.node_groups) {
+    const uint32_t nodes = nodes_of_class(group);
+    if (nodes == 0 && group.nodes > 0) continue;
     const bool passes = group.problem == NodeProblem::kDevices;
-    std::string line = grouped(group.nodes) + "  " + (passes ? "would do, but for the devices" : group.text);
+    std::string line = grouped(nodes) + "  " + (passes ? "would do, but for the devices" : group.text);
     if (group.with_devices > 0)
-      line += group.with_devices == group.nodes
+      line += group.with_devices == nodes
                   ? " - has the devices"
                   : " - " + grouped(group.with_devices) + (group.with_devices == 1 ? " has" : " have") + " the devices";
     if (const std::string names = names_of(group.names, named_nodes_of(group), options.wide ? kMaxNames : 3);
         !names.empty())
       line += " (" + names + ")";
     page.line(2, line);
+  }
+  if (const std::string none = without_class_words(verdict); !none.empty()) {
+    const size_t blank = none.find(' ');  // after the number
+    page.line(2, none.substr(0, blank) + " " + none.substr(none.find(" without")));
   }
 }
 

@@ -259,6 +259,21 @@ void choose_main(Verdict& verdict) {
     verdict.main = impossible || is_one_request(verdict.requests) ? Verdict::Main::kDevices : Verdict::Main::kTogether;
 }
 
+// How many nodes of each refused group have a device of the class, and the names of the first, after those in `able`.
+void note_class(Verdict& verdict, const NodeFindings& findings, const std::vector<inventory::NodeId>& of_class,
+                const DeviceFacts& facts, std::vector<std::vector<std::string>>& able) {
+  for (NodeGroup& group : verdict.node_groups) group.without_class = group.nodes;
+  for (const inventory::NodeId id : of_class) {
+    const std::string name = facts.inventory.node_name(id);
+    const uint16_t number = findings.group_of(name);
+    if (number >= able.size()) continue;
+    NodeGroup& group = verdict.node_groups[number];
+    group.without_class -= std::min(group.without_class, 1u);
+    std::vector<std::string>& names = able[number];
+    if (names.size() < kMaxNames && std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  }
+}
+
 void add_node_groups(Verdict& verdict, const NodeFindings& findings, const allocator::Reasons& reasons,
                      const DeviceFacts& facts) {
   verdict.nodes = findings.nodes;
@@ -272,10 +287,12 @@ void add_node_groups(Verdict& verdict, const NodeFindings& findings, const alloc
     ++verdict.node_groups[number].with_devices;
     if (able[number].size() < kMaxNames) able[number].push_back(name);
   }
+  if (reasons.of_class) note_class(verdict, findings, *reasons.of_class, facts, able);
   for (size_t i = 0; i < able.size(); ++i) {
     NodeGroup& group = verdict.node_groups[i];
+    const bool some = group.without_class > 0 && nodes_of_class(group) > 0;  // `able` has the names of these
     for (std::string& name : group.names)
-      if (able[i].size() < kMaxNames && std::find(able[i].begin(), able[i].end(), name) == able[i].end())
+      if (!some && able[i].size() < kMaxNames && std::find(able[i].begin(), able[i].end(), name) == able[i].end())
         able[i].push_back(std::move(name));
     group.names = std::move(able[i]);
     for (std::string& name : group.names) name = clean(name, kMaxDeviceText);
@@ -286,7 +303,8 @@ void add_node_groups(Verdict& verdict, const NodeFindings& findings, const alloc
     passed.nodes = findings.passed;
   }
   std::stable_sort(verdict.node_groups.begin(), verdict.node_groups.end(), [](const NodeGroup& a, const NodeGroup& b) {
-    return a.with_devices != b.with_devices ? a.with_devices > b.with_devices : a.nodes > b.nodes;
+    if (a.with_devices != b.with_devices) return a.with_devices > b.with_devices;
+    return nodes_of_class(a) != nodes_of_class(b) ? nodes_of_class(a) > nodes_of_class(b) : a.nodes > b.nodes;
   });
 }
 

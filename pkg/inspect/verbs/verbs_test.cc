@@ -265,6 +265,38 @@ TEST(WhatIf, ChangesNothing) {
   EXPECT_EQ(world.objects.pods.at("ml/run")->node_name, "a");
 }
 
+TEST(Replay, OnlyPodsAreDecided) {
+  const TwoNodes world;
+  const auto refused = [&](const std::string& target) {
+    const auto answer = replay(world.objects, target, "ml", {});
+    return answer ? "" : answer.error().message();
+  };
+  EXPECT_EQ(
+      refused("claim/run-g"),
+      "replay makes the decision about a pod again, and \"claim/run-g\" is no pod; this claim is used by pod/run");
+  EXPECT_EQ(
+      refused("deployment/set"),
+      "replay makes the decision about a pod again, and \"deployment/set\" is no pod; name one of its pods: replay "
+      "pod/NAME");
+  EXPECT_EQ(refused("po/run"), "");
+  EXPECT_EQ(refused("rum"), "pod \"rum\" is not known in namespace ml; did you mean \"run\"?");
+}
+
+// --node about a pod that is on another one: as if it were decided anew.
+TEST(Explain, AnotherNodeForAPodThatRuns) {
+  const TwoNodes world;
+  State state(world.objects, {});
+  const auto about = [&](const char* node) {
+    const auto answer = explain(state, "run", {.ns = "ml", .node = node, .width = 0});
+    EXPECT_TRUE(answer) << answer.error().message();
+    EXPECT_EQ(answer->status, Status::kYes) << "it runs";
+    return answer ? render(*answer, {}) : "";
+  };
+  EXPECT_NE(about("b").find("If it were decided anew, for node b alone:\nFits on node b."), std::string::npos)
+      << about("b");
+  EXPECT_EQ(about("a").find("decided anew"), std::string::npos);
+}
+
 TEST(Replay, TheSameDecisionAndOthers) {
   TwoNodes world;
   auto same = replay(world.objects, "pod/run", "ml", {});
