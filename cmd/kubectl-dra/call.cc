@@ -211,15 +211,19 @@ void add_flags_of_all_verbs(CLI::App& app, CommonFlags& common) {
   add_common(app, common);
 }
 
+void add_flags_of_answers(CLI::App& app, CommonFlags& common) {
+  // The last one counts, as for kubectl.
+  app.add_option("-o,--output", common.output, "one of table, wide, json, yaml, name")->take_last();
+  app.add_option("--sort-by", common.sort_by,
+                 "a column: its head, or its key in -o json; numbers from the largest, texts in natural order");
+  app.add_flag("--no-headers", common.no_headers, "tables without their first line");
+}
+
 std::optional<int> parse_call(const Verb& verb, const std::vector<std::string>& given, Call& call) {
   const std::vector<std::string> arguments = as_kubectl_reads(given);
   CLI::App app(verb.summary + "\n\nExamples:\n" + verb.examples, "kubectl dra " + verb.name);
   if (verb.needs_cluster) add_common(app, call.common);
-  // The last one counts, as for kubectl.
-  app.add_option("-o,--output", call.common.output, "one of table, wide, json, yaml, name")->take_last();
-  app.add_option("--sort-by", call.common.sort_by,
-                 "a column: its head, or its key in -o json; numbers from the largest, texts in natural order");
-  app.add_flag("--no-headers", call.common.no_headers, "tables without their first line");
+  add_flags_of_answers(app, call.common);
   for (const Flag& flag : verb.flags) {
     const std::string name = flag.names.substr(flag.names.rfind("--") + 2);
     if (!flag.takes_value && !flag.choices.empty()) {

@@ -32,8 +32,8 @@ Result<inspect::Objects> read_versions(Call& call) {
     objects.server_version = read["gitVersion"].get<std::string>();
   const std::string name(protocol::kManagerName);
   const auto leases = call.request([&](client::RestClient& client, client::RestClient::Done done) {
-    return client.list(kManagerLeases, call.common.manager_ns,
-                       {{"labelSelector", std::string(protocol::kManagerLabel) + "=" + name}}, std::move(done));
+    const client::Query query{{"labelSelector", std::string(protocol::kManagerLabel) + "=" + name}};
+    return client.list(kManagerLeases, call.common.manager_ns, query, std::move(done));
   });
   objects.managers.asked = true;
   objects.managers.ns = call.common.manager_ns;

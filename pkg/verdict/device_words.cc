@@ -9,10 +9,6 @@ namespace dra::verdict {
 
 namespace {
 
-bool no_node_ever(const Verdict& verdict, const RequestVerdict& request) {
-  return request.most_there && verdict.passed == verdict.nodes && verdict.passed > 0;
-}
-
 constexpr size_t kMaxText = 160;
 constexpr size_t kMaxName = 120;
 constexpr size_t kMaxBlocked = 320;
@@ -119,17 +115,6 @@ std::string too_few_there_words(const Verdict& verdict, const RequestVerdict& re
   return std::string(no_node_ever(verdict, request) ? "no node has" : "no node that takes the pod has") +
          " more than " + grouped(*request.most_there) + " of the " + counted(request.selected(), "device") +
          " of class " + clean(request.device_class, kMaxName) + (picky ? " that it selects" : "");
-}
-
-bool never_fits(const Verdict& verdict, const RequestVerdict& request) {
-  return std::all_of(verdict.requests.begin(), verdict.requests.end(), [&](const RequestVerdict& other) {
-    return other.base() != request.base() || no_node_ever(verdict, other);
-  });
-}
-
-bool has_possible_alternative(const Verdict& verdict, const RequestVerdict& request) {
-  return std::any_of(verdict.requests.begin(), verdict.requests.end(),
-                     [&](const RequestVerdict& other) { return other.possible && other.base() == request.base(); });
 }
 
 std::string without_class_words(const Verdict& verdict) {

@@ -6,7 +6,6 @@
 #include "pkg/api/claim_bounds.h"
 #include "pkg/api/selectors.h"
 #include "pkg/placement/decide.h"
-#include "pkg/verdict/device_words.h"
 #include "pkg/verdict/words.h"
 
 namespace dra::verdict {
@@ -400,6 +399,21 @@ std::string_view device_problem_name(DeviceProblem problem) {
 
 std::string RequestVerdict::base() const {
   return claim + "//" + request.substr(0, request.find('/'));
+}
+
+bool no_node_ever(const Verdict& verdict, const RequestVerdict& request) {
+  return request.most_there && verdict.passed == verdict.nodes && verdict.passed > 0;
+}
+
+bool never_fits(const Verdict& verdict, const RequestVerdict& request) {
+  return std::all_of(verdict.requests.begin(), verdict.requests.end(), [&](const RequestVerdict& other) {
+    return other.base() != request.base() || no_node_ever(verdict, other);
+  });
+}
+
+bool has_possible_alternative(const Verdict& verdict, const RequestVerdict& request) {
+  return std::any_of(verdict.requests.begin(), verdict.requests.end(),
+                     [&](const RequestVerdict& other) { return other.possible && other.base() == request.base(); });
 }
 
 uint32_t RequestVerdict::free() const {
