@@ -259,8 +259,9 @@ Answer fix_answer(FixedManifest fixed, const std::vector<Finding>& left) {
   for (const Finding& finding : left) {
     if (finding.severity == Severity::kNote) continue;
     if (finding.severity == Severity::kError) answer.status = Status::kNo;
-    answer.notes.push_back("left, at line " + std::to_string(finding.line) + ": " +
-                           (finding.path.empty() ? "" : finding.path + ": ") + finding.text);
+    answer.notes.push_back(
+        (finding.line == 0 ? std::string("left: ") : "left, at line " + std::to_string(finding.line) + ": ") +
+        (finding.path.empty() ? "" : finding.path + ": ") + finding.text);
   }
   return answer;
 }
