@@ -261,11 +261,17 @@ void choose_main(Verdict& verdict) {
 // How many nodes of each refused group have a device of the class, and the names of the first, after those in `able`.
 void note_class(Verdict& verdict, const NodeFindings& findings, const std::vector<inventory::NodeId>& of_class,
                 const DeviceFacts& facts, std::vector<std::vector<std::string>>& able) {
-  for (NodeGroup& group : verdict.node_groups) group.without_class = group.nodes;
+  std::vector<uint32_t> placed(able.size(), 0);
+  for (const uint16_t number : findings.group_by_index)
+    if (number < placed.size()) ++placed[number];
+  // Of a group whose nodes cannot be told apart from others, all count.
+  const auto is_known = [&](size_t number) { return placed[number] == verdict.node_groups[number].nodes; };
+  for (size_t i = 0; i < able.size(); ++i)
+    if (is_known(i)) verdict.node_groups[i].without_class = verdict.node_groups[i].nodes;
   for (const inventory::NodeId id : of_class) {
     const std::string name = facts.inventory.node_name(id);
     const uint16_t number = findings.group_of(name);
-    if (number >= able.size()) continue;
+    if (number >= able.size() || !is_known(number)) continue;
     NodeGroup& group = verdict.node_groups[number];
     group.without_class -= std::min(group.without_class, 1u);
     std::vector<std::string>& names = able[number];
