@@ -124,7 +124,7 @@ def against_a_server(programs, box):
     status, text = says(plugin, "top", "--token", "bad", "--kubeconfig", box.kubeconfig)
     check(status == 3 and "Unauthorized: the server does not accept the token of --token; give one that is valid" in text, "top --token bad", f"status {status}: {text}")
     status, text = says(plugin, "version", "--kubeconfig", box.kubeconfig)
-    check(status == 0 and all(word in text for word in ("kubectl-dra ", "Kubernetes ", "v1.36", "leads in mode gate (Lease ")), "version of all", f"status {status}: {text}")
+    check(status == 0 and all(word in text for word in ("kubectl-dra ", "Kubernetes ", "v1.36", "leads in mode ", "(Lease ")), "version of all", f"status {status}: {text}")
     status, text = says(plugin, "explain", "pod/none", "-o", "json", "--kubeconfig", box.kubeconfig)
     check(status == 2 and '"kind": "DRAError"' in text and '"answer": "usage"' in text, "an error as JSON", f"status {status}: {text}")
     with open(box.kubeconfig, encoding="utf-8") as config:
