@@ -202,8 +202,9 @@ void add_judged(Answer& answer, const JudgedPod& judged) {
 void explain_other_node(Answer& answer, const State& state, const api::Pod& pod, const ExplainOptions& options) {
   const auto known = state.objects.pods.find(pod.metadata.key());
   if (known == state.objects.pods.end()) return;
-  State before(before_decision(state.objects, {known->second}), state.options);
-  const api::Pod& anew = *before.objects.pods.at(pod.metadata.key());
+  const Objects objects = before_decision(state.objects, {known->second});
+  State before(objects, state.options);
+  const api::Pod& anew = *objects.pods.at(pod.metadata.key());
   const Chain chain = chain_of(before, anew);
   if (!chain.broken.empty() || chain.hidden > 0) return;
   JudgedPod judged = judge_waiting(before, anew, chain, options);
