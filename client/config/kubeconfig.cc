@@ -415,9 +415,9 @@ Result<ServerConfig> load_config(const ConfigFlags& flags, const std::map<std::s
     if (guessed && !home.empty()) path = home + "/.kube/config";
     const FileReader& files = context.files ? *context.files : real_files();
     if (guessed && !flags.master.empty() && (path.empty() || !files.read(path))) {
-      config->origin = "--master";
+      config->origin = flags.master_flag;
     } else if (path.empty()) {
-      return fail(Code::kInvalidArgument, "no API server is named: pass --kubeconfig or --master");
+      return fail(Code::kInvalidArgument, "no API server is named: pass --kubeconfig or " + flags.master_flag);
     } else if (flags.kubeconfig.empty() && path.find(':') != std::string::npos && !guessed) {
       std::vector<std::string> paths;
       for (const std::string& part : split(path, ':'))
@@ -430,7 +430,8 @@ Result<ServerConfig> load_config(const ConfigFlags& flags, const std::map<std::s
   if (!config || flags.master.empty()) return config;
   config->server = plain_server(flags.master);
   if (config->server.rfind("https://", 0) != 0 && config->server.rfind("http://", 0) != 0) {
-    return fail(Code::kInvalidArgument, "--master " + quote(config->server) + " must begin with https:// or http://");
+    return fail(Code::kInvalidArgument,
+                flags.master_flag + " " + quote(config->server) + " must begin with https:// or http://");
   }
   return config;
 }

@@ -44,11 +44,12 @@ Result<ServerConfig> in_cluster_config(const std::map<std::string, std::string>&
                                        const ConfigContext& context);
 
 struct ConfigFlags {
-  std::string kubeconfig;  // --kubeconfig
-  std::string context;     // --context
-  std::string master;      // --master: overrides the server's address
-  std::string cluster;     // --cluster: of the kubeconfig, instead of the context's
-  std::string user;        // --user: likewise
+  std::string kubeconfig;                // --kubeconfig
+  std::string context;                   // --context
+  std::string master;                    // --master: overrides the server's address
+  std::string cluster;                   // --cluster: of the kubeconfig, instead of the context's
+  std::string user;                      // --user: likewise
+  std::string master_flag = "--master";  // its name in the program, for errors
 };
 // How a program uses its flags: the named file; else in-cluster if the environment indicates a pod;
 // else $KUBECONFIG (files separated by colons); else ~/.kube/config; else --master alone,

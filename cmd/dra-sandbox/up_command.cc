@@ -194,10 +194,14 @@ class Session {
         "Four things to try:\n"
         "  export KUBECONFIG=%s\n"
         "  kubectl get nodes,resourceslices,deviceclasses\n"
-        "  kubectl apply -f examples/v1/3-mig.yaml && kubectl get resourceclaims\n"
+        "%s"
         "  kubectl get events -A                                  # why a pod waits, and what it got\n"
         "Stop it with Ctrl-C.\n",
-        absolute(options_.endpoint.kubeconfig_file).c_str());
+        absolute(options_.endpoint.kubeconfig_file).c_str(),
+        // The examples are for the classes of the default fleet.
+        options_.fleet_path.empty()
+            ? "  kubectl apply -f examples/v1/3-mig.yaml && kubectl get resourceclaims\n"
+            : "  kubectl dra top classes                                # what a deviceClassName of this fleet has\n");
     std::fflush(stdout);
   }
 

@@ -40,7 +40,8 @@ Result<client::ServerConfig> server_config(const CommonFlags& common, const clie
                                      .context = common.context,
                                      .master = common.server,
                                      .cluster = common.cluster,
-                                     .user = common.user},
+                                     .user = common.user,
+                                     .master_flag = "--server"},
                                     environment, context);
   if (!config) return config;
   if (!common.token.empty()) config->credentials = client::fixed_credentials({"Bearer " + common.token, "", ""});
@@ -115,6 +116,17 @@ void add_common(CLI::App& app, CommonFlags& common) {
   app.add_option("--topology-levels", common.topology_levels, "the manager's --topology-levels, for groups");
 }
 
+// An answer 401 says only "Unauthorized".
+Error with_advice(const Error& error, const CommonFlags& common) {
+  if (error.http_status() != 401) return error;
+  return {error.code(), 401, error.reason(),
+          error.message() + ": the server does not accept " +
+              (common.token.empty() ? "your credentials, which may have expired; log in again, or choose others by "
+                                      "--context, --user or --token"
+                                    : "the token of --token; give one that is valid, or leave it out for the user of "
+                                      "the kubeconfig")};
+}
+
 // `options`: what to read; the server and the namespace come from the flags.
 Result<inspect::Objects> read_cluster(CommonFlags& common, inspect::ServerOptions options) {
   if (!common.from.empty()) return inspect::read_snapshot(common.from);
@@ -137,6 +149,7 @@ Result<inspect::Objects> read_cluster(CommonFlags& common, inspect::ServerOption
   options.time_limit = *limit;
   auto objects = inspect::load_from_server(reactor, transport, options);
   if (config->credentials) config->credentials->cancel();
+  if (!objects) return fail(with_advice(objects.error(), common));
   return objects;
 }
 
@@ -198,15 +211,19 @@ void add_flags_of_all_verbs(CLI::App& app, CommonFlags& common) {
   add_common(app, common);
 }
 
+void add_flags_of_answers(CLI::App& app, CommonFlags& common) {
+  // The last one counts, as for kubectl.
+  app.add_option("-o,--output", common.output, "one of table, wide, json, yaml, name")->take_last();
+  app.add_option("--sort-by", common.sort_by,
+                 "a column: its head, or its key in -o json; numbers from the largest, texts in natural order");
+  app.add_flag("--no-headers", common.no_headers, "tables without their first line");
+}
+
 std::optional<int> parse_call(const Verb& verb, const std::vector<std::string>& given, Call& call) {
   const std::vector<std::string> arguments = as_kubectl_reads(given);
   CLI::App app(verb.summary + "\n\nExamples:\n" + verb.examples, "kubectl dra " + verb.name);
   if (verb.needs_cluster) add_common(app, call.common);
-  // The last one counts, as for kubectl.
-  app.add_option("-o,--output", call.common.output, "one of table, wide, json, yaml, name")->take_last();
-  app.add_option("--sort-by", call.common.sort_by,
-                 "a column: its head, or its key in -o json; numbers from the largest, texts in natural order");
-  app.add_flag("--no-headers", call.common.no_headers, "tables without their first line");
+  add_flags_of_answers(app, call.common);
   for (const Flag& flag : verb.flags) {
     const std::string name = flag.names.substr(flag.names.rfind("--") + 2);
     if (!flag.takes_value && !flag.choices.empty()) {
@@ -244,6 +261,10 @@ std::optional<int> parse_call(const Verb& verb, const std::vector<std::string>& 
                           " is not a name of a namespace: at most 63 lower-case letters, digits and '-', with a "
                           "letter or digit at both ends",
                       inspect::Status::kUsage);
+  if (const std::string& server = call.common.server;
+      !server.empty() && !server.starts_with("https://") && !server.starts_with("http://"))
+    return complain("--server " + quote(server) + " is not the address of a server; write https://HOST:PORT",
+                    inspect::Status::kUsage);
   if (const std::string wrong = contradiction_of_call(call.common); !wrong.empty())
     return complain(wrong, inspect::Status::kUsage);
   if (call.words.size() >= verb.min_words && call.words.size() <= verb.max_words) return std::nullopt;
@@ -302,6 +323,7 @@ Result<std::string> Call::request(const Ask& ask) {
   reactor.run_until([&answer] { return answer.has_value(); }, *limit);
   if (config->credentials) config->credentials->cancel();
   if (!answer) return fail(Code::kDeadlineExceeded, config->server + " does not answer");
+  if (!*answer) return fail(with_advice(answer->error(), common));
   return std::move(*answer);
 }
 

@@ -40,6 +40,10 @@ Result<inspect::Answer> run_lint(Call& call) {
 }
 
 Result<inspect::Answer> run_cel(Call& call) {
+  if (call.words[0].find_first_not_of(" \t\n") == std::string::npos)
+    return fail(
+        Code::kInvalidArgument,
+        "the expression is empty; write one about a device: kubectl dra cel 'device.driver == \"gpu.example.com\"'");
   auto options = call.state_options();
   if (!options) return fail(options.error());
   const auto objects = call.load();

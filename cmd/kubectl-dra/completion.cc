@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <set>
 
+#include "cmd/kubectl-dra/help.h"
 #include "cmd/kubectl-dra/verb.h"
 #include "pkg/base/strings.h"
 
@@ -47,36 +48,34 @@ Words joined_at_equals(const Words& words) {
   return joined;
 }
 
-// The flags of all verbs.
-const Words& flags_with_values() {
-  static const Words kFlags{"-n",
-                            "--namespace",
-                            "-o",
-                            "--output",
-                            "-l",
-                            "--selector",
-                            "--from",
-                            "--kubeconfig",
-                            "--context",
-                            "--cluster",
-                            "--user",
-                            "--token",
-                            "--request-timeout",
-                            "--sort-by",
-                            "-s",
-                            "--server",
-                            "--feature-gates",
-                            "--kubernetes-version",
-                            "--ignore-unknown-fields",
-                            "--ignore-taints",
-                            "--strategy",
-                            "--topology-levels"};
+struct CommonFlag {
+  Words names;  // "-n", "--namespace"
+  bool takes_value = true;
+};
+
+// The flags of all verbs, as the command line reads them.
+const std::vector<CommonFlag>& common_flags() {
+  static const std::vector<CommonFlag> kFlags = [] {
+    CommonFlags values;
+    CLI::App app;
+    app.set_help_flag();
+    add_flags_of_all_verbs(app, values);
+    add_flags_of_answers(app, values);
+    std::vector<CommonFlag> flags;
+    for (const CLI::Option* option : app.get_options()) {
+      CommonFlag& flag = flags.emplace_back();
+      for (const std::string& name : option->get_snames()) flag.names.push_back("-" + name);
+      for (const std::string& name : option->get_lnames()) flag.names.push_back("--" + name);
+      flag.takes_value = option->get_items_expected_max() > 0;
+    }
+    return flags;
+  }();
   return kFlags;
 }
 
 bool takes_value(const Verb& verb, const std::string& flag) {
-  const Words& common = flags_with_values();
-  if (std::find(common.begin(), common.end(), flag) != common.end()) return true;
+  for (const CommonFlag& common : common_flags())
+    if (std::find(common.names.begin(), common.names.end(), flag) != common.names.end()) return common.takes_value;
   return std::any_of(verb.flags.begin(), verb.flags.end(), [&](const Flag& one) {
     const Words names = split(one.names, ',');
     return one.takes_value && std::find(names.begin(), names.end(), flag) != names.end();
@@ -160,30 +159,13 @@ void offer_flags(const Verb& verb, const Offers& offer) {
   for (const Flag& flag : verb.flags)
     for (const std::string& name : split(flag.names, ','))
       if (name.starts_with("--")) offer(name);
-  for (const char* name : {"--output", "--sort-by", "--no-headers", "--help"}) offer(name);
-  if (!verb.needs_cluster) return;
-  for (const char* name : {"--namespace",
-                           "--all-namespaces",
-                           "--selector",
-                           "--from",
-                           "--kubeconfig",
-                           "--context",
-                           "--cluster",
-                           "--user",
-                           "--token",
-                           "--request-timeout",
-                           "--insecure-skip-tls-verify",
-                           "--manager-namespace",
-                           "--server",
-                           "--times",
-                           "--feature-gates",
-                           "--kubernetes-version",
-                           "--ignore-unknown-fields",
-                           "--ignore-taints",
-                           "--strategy",
-                           "--topology-levels"})
-    offer(name);
-  if (verb.can_watch) offer("--watch");
+  offer("--help");
+  static const std::set<std::string, std::less<>> kOfAnswers{"--output", "--sort-by", "--no-headers"};
+  for (const CommonFlag& flag : common_flags())
+    for (const std::string& name : flag.names) {
+      if (!name.starts_with("--") || (!verb.needs_cluster && !kOfAnswers.contains(name))) continue;
+      if (name != "--watch" || verb.can_watch) offer(name);
+    }
 }
 
 // Offers values of a flag; true: file names are offered.
@@ -284,7 +266,7 @@ int complete(const std::vector<std::string>& given) {
   if (given.size() <= 1) {
     const Offers offer("", last);
     for (const Verb& verb : verbs()) offer(verb.name);
-    for (const char* name : {"completion", "help", "options", "version"}) offer(name);
+    for (const char* name : {"completion", "help", "options"}) offer(name);
     std::printf("%s", kNoFiles);
     return 0;
   }

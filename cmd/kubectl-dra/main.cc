@@ -46,7 +46,6 @@ std::string usage_text() {
   return text +
          "  completion  the completion script of a shell: bash, zsh, fish\n"
          "  options     the flags that all verbs have\n"
-         "  version     the version of this program\n"
          "\nExit status: 0 yes, 1 no, 2 wrong usage, 3 could not be found out.";
 }
 
@@ -65,6 +64,15 @@ std::string why_not_watched(const Verb& verb, const Call& call) {
   return verb.name + " is done once; -w goes with " + join(names, ", ");
 }
 
+// A program that reads JSON or YAML gets its answer there, also where there is none.
+void show_failure(const Error& error, inspect::Format format) {
+  if (format != inspect::Format::kJson && format != inspect::Format::kYaml) return;
+  inspect::Answer answer{"DRAError"};
+  answer.status = status_of(error);
+  answer.say("Failed", error.message());
+  static_cast<void>(print(inspect::render(answer, {format})));
+}
+
 int run_verb(const Verb& verb, const std::vector<std::string>& arguments) {
   // Never destroyed: the process ends next, and freeing a large cluster piece by piece takes longer than most answers.
   static Call& call = *new Call;
@@ -81,7 +89,10 @@ int run_verb(const Verb& verb, const std::vector<std::string>& arguments) {
   const SystemClock clock;
   const MonoTime begun = clock.mono_now();
   auto answer = verb.run(call);
-  if (!answer) return complain(answer.error().message(), status_of(answer.error()));
+  if (!answer) {
+    show_failure(answer.error(), *format);
+    return complain(answer.error().message(), status_of(answer.error()));
+  }
   if (call.common.times)
     std::fprintf(stderr, "loaded in %lld ms, answered in %lld ms\n",
                  static_cast<long long>(call.load_time / std::chrono::milliseconds(1)),
@@ -115,10 +126,7 @@ int run(const std::string& program, const std::vector<std::string>& arguments) {
   const std::vector<std::string> rest(arguments.begin() + 1, arguments.end());
   if (name == "--help" || name == "-h" || name == "help") return print_or_complain(page, 0);
   if (name == "options") return print_or_complain(options_help(Call().width()), 0);
-  if (name == "version" && !rest.empty() && rest[0] != "--help" && rest[0] != "-h")
-    return complain("version takes nothing; " + quote(rest[0]) + " is not expected", inspect::Status::kUsage);
-  if (name == "version" || name == "--version")
-    return print_or_complain(std::string("kubectl-dra ") + kVersion + "\n", 0);
+  if (name == "--version") return print_or_complain(std::string("kubectl-dra ") + kVersion + "\n", 0);
   if (name == "completion") return run_completion(rest);
   if (name == "__complete") return complete(rest);
   if (name.starts_with("-"))
@@ -129,9 +137,9 @@ int run(const std::string& program, const std::vector<std::string>& arguments) {
     names.push_back(verb.name);
   }
   const std::string near = inspect::nearest(name, names);
-  return complain(
-      "unknown verb " + quote(name) + (near.empty() ? "; see --help" : "; did you mean " + quote(near) + "?"),
-      inspect::Status::kUsage);
+  return complain("unknown verb " + quote(name) +
+                      (near.empty() ? "; use one of " + join(names, ", ") : "; did you mean " + quote(near) + "?"),
+                  inspect::Status::kUsage);
 }
 
 }  // namespace

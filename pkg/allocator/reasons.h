@@ -10,6 +10,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -118,6 +119,9 @@ struct Reasons {
   // Nodes that each have enough devices for every request alone, but that the pod cannot go to; the first
   // kMaxAble.
   std::vector<inventory::NodeId> able_though_refused;
+  // Nodes that have a device of the class of every request (of an alternative of it), selected and free or not; in
+  // order. Nothing: that is not known, all nodes can use one, there is none, or there are more than 1024.
+  std::optional<std::vector<inventory::NodeId>> of_class;
   // All of it on one line of at most 1 KiB: for tests and logs.
   std::string summary() const;
 };

@@ -1,8 +1,21 @@
 #include "pkg/inventory/amount.h"
 
+#include <iterator>
 #include <limits>
 
 namespace dra::inventory {
+namespace {
+
+std::string with_suffix(Amount whole, Amount base, const char* const (&suffixes)[7]) {
+  size_t suffix = 0;
+  while (suffix + 1 < std::size(suffixes) && whole % base == 0) {
+    whole /= base;
+    ++suffix;
+  }
+  return amount_text(whole * kNanosPerUnit) + suffixes[suffix];
+}
+
+}  // namespace
 
 Amount to_amount(const api::Quantity& quantity) {
   if (auto whole = quantity.as_int64()) return static_cast<Amount>(*whole) * kNanosPerUnit;
@@ -30,6 +43,14 @@ std::string amount_text(Amount amount) {
     digits += "." + fraction;
   }
   return (negative ? "-" : "") + digits;
+}
+
+std::string short_amount_text(Amount amount) {
+  const Amount whole = amount / kNanosPerUnit;
+  if (whole < 1'000'000 || whole * kNanosPerUnit != amount) return amount_text(amount);
+  const std::string binary = with_suffix(whole, 1024, {"", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei"});
+  const std::string decimal = with_suffix(whole, 1000, {"", "k", "M", "G", "T", "P", "E"});
+  return decimal.size() < binary.size() ? decimal : binary;
 }
 
 }  // namespace dra::inventory

@@ -17,5 +17,8 @@ inline constexpr int64_t kNanosPerUnit = 1'000'000'000;
 Amount to_amount(const api::Quantity& quantity);
 // For messages: "-1.5", "80".
 std::string amount_text(Amount amount);
+// The same with a suffix from a million on, where that is exact: "40Gi", "60G"; the shorter of the binary and the
+// decimal one.
+std::string short_amount_text(Amount amount);
 
 }  // namespace dra::inventory

@@ -110,13 +110,19 @@ std::string_view change_kind_name(ChangeKind kind) {
       return "FewerDevices";
     case ChangeKind::kUncordon:
       return "Uncordon";
+    case ChangeKind::kLessCapacity:
+      return "LessCapacity";
+    case ChangeKind::kDropNodeSelector:
+      return "DropNodeSelector";
+    case ChangeKind::kRepairDevice:
+      return "RepairDevice";
   }
   return "Unknown";
 }
 
 std::vector<std::string> change_kind_names() {
   std::vector<std::string> names;
-  for (int i = 0; i <= static_cast<int>(ChangeKind::kUncordon); ++i)
+  for (int i = 0; i <= static_cast<int>(ChangeKind::kRepairDevice); ++i)
     names.emplace_back(change_kind_name(static_cast<ChangeKind>(i)));
   return names;
 }

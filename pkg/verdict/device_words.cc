@@ -112,13 +112,20 @@ std::string too_few_there_words(const Verdict& verdict, const RequestVerdict& re
   const bool picky = std::any_of(request.groups.begin(), request.groups.end(), [](const DeviceGroup& group) {
     return group.problem == DeviceProblem::kSelector || group.problem == DeviceProblem::kSelectorFails;
   });
-  return std::string(never_fits(verdict, request) ? "no node has" : "no node that takes the pod has") + " more than " +
-         grouped(*request.most_there) + " of the " + counted(request.selected(), "device") + " of class " +
-         clean(request.device_class, kMaxName) + (picky ? " that it selects" : "");
+  return std::string(no_node_ever(verdict, request) ? "no node has" : "no node that takes the pod has") +
+         " more than " + grouped(*request.most_there) + " of the " + counted(request.selected(), "device") +
+         " of class " + clean(request.device_class, kMaxName) + (picky ? " that it selects" : "");
 }
 
-bool never_fits(const Verdict& verdict, const RequestVerdict& request) {
-  return request.most_there && verdict.passed == verdict.nodes && verdict.passed > 0;
+std::string without_class_words(const Verdict& verdict) {
+  uint32_t nodes = 0;
+  for (const NodeGroup& group : verdict.node_groups) nodes += group.without_class;
+  if (nodes == 0 || verdict.requests.empty()) return "";
+  const std::string& first = verdict.requests.front().device_class;
+  const bool one = std::all_of(verdict.requests.begin(), verdict.requests.end(),
+                               [&](const RequestVerdict& request) { return request.device_class == first; });
+  return counted(nodes, "node") + " without a device of " +
+         (one ? "class " + clean(first, kMaxName) : std::string("the classes"));
 }
 
 std::string unselected_words(const RequestVerdict& request) {

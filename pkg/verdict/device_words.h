@@ -17,8 +17,8 @@ std::string holder_words(const DeviceGroup& group, size_t most);
 std::string blocked_words(const Verdict& verdict, const RequestVerdict& request);
 // "no node has more than 8 of the 24 devices of class gpu", if no node has enough of them, in use or not.
 std::string too_few_there_words(const Verdict& verdict, const RequestVerdict& request);
-// No node has enough devices, whatever ends: not even one that does not take the pod now.
-bool never_fits(const Verdict& verdict, const RequestVerdict& request);
+// "7 nodes without a device of class gpu": of the nodes that do not take the pod; empty if there is none.
+std::string without_class_words(const Verdict& verdict);
 // Why the class selects no device here; empty if it selects some.
 std::string unselected_words(const RequestVerdict& request);
 

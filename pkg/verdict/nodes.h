@@ -7,6 +7,7 @@
 // Plain values, except for the cluster, which must outlive them and not change meanwhile.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -40,12 +41,19 @@ struct NodeGroup {
   uint32_t nodes = 0;
   // Of these, how many have enough devices for each request of the pod taken alone.
   uint32_t with_devices = 0;
-  std::vector<std::string> names;  // the first kMaxNames of them; those with devices come first
+  // Of these, how many have no device of a class that the pod asks for: lists leave them out.
+  uint32_t without_class = 0;
+  // The first kMaxNames of those that matter, of all in a group in which none does; those with devices come first.
+  std::vector<std::string> names;
 };
 inline constexpr size_t kMaxNames = 8;
-// How many nodes a list of names is about: those with devices, if only some have them, else all.
+// The nodes of the group that matter: those with a device of the class.
+inline uint32_t nodes_of_class(const NodeGroup& group) {
+  return group.nodes - std::min(group.nodes, group.without_class);
+}
+// How many nodes a list of names is about: those with devices, if only some have them, else all that matter.
 inline uint32_t named_nodes_of(const NodeGroup& group) {
-  return group.with_devices > 0 ? group.with_devices : group.nodes;
+  return group.with_devices > 0 ? group.with_devices : nodes_of_class(group);
 }
 
 struct NodeFindings {

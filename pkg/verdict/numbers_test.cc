@@ -82,11 +82,18 @@ bool is_there(const Machine&) {
   return true;
 }
 
+// Nodes without a GPU are in no list, unless no node has one.
+bool is_of_class(const Fleet& fleet, const Machine& machine) {
+  return !machine.gpus.empty() ||
+         std::all_of(fleet.machines.begin(), fleet.machines.end(), [](const Machine& one) { return one.gpus.empty(); });
+}
+
 // The nodes refused for a reason; `able`: only those with enough usable devices.
 std::set<std::string> refused(const Fleet& fleet, const std::string& reason, bool able) {
   std::set<std::string> names;
   for (const Machine& machine : fleet.machines)
-    if (refusal_of(fleet, machine) == reason && (!able || usable_on(fleet, machine) >= fleet.wanted))
+    if (refusal_of(fleet, machine) == reason && is_of_class(fleet, machine) &&
+        (!able || usable_on(fleet, machine) >= fleet.wanted))
       names.insert(machine.name);
   return names;
 }
@@ -230,6 +237,9 @@ class Reader {
          {sum_of(fleet_, is_there, [&](const Gpu& gpu) { return selected(gpu) && gpu.held; }).all});
     take("(\\d+) +(?:devices? )?rejected by the request's selector",
          {sum_of(fleet_, is_there, [&](const Gpu& gpu) { return !selected(gpu); }).all});
+    const auto without = [&](const Machine& machine) { return !passes(machine) && !is_of_class(fleet_, machine); };
+    take("(\\d+)(?: nodes?)?  ?without a device of class gpu",
+         {static_cast<int>(std::count_if(fleet_.machines.begin(), fleet_.machines.end(), without))});
     take("(\\d+) x gpu", {fleet_.wanted});
     for (const char* reason : {kCordoned, kTainted, kCpu}) nodes(reason);
     // On the page.

@@ -20,13 +20,14 @@ std::string node_words(const NodeGroup& group) {
   for (size_t i = 0; i < group.names.size() && i < std::min<size_t>(kMaxNodeNames, named); ++i)
     names += (names.empty() ? "" : ", ") + clean(group.names[i], 64);
   if (named > kMaxNodeNames && !names.empty()) names += ", ...";
-  std::string text = group.nodes == 1 && !names.empty() ? names : counted(group.nodes, "node");
+  const uint32_t nodes = nodes_of_class(group);
+  std::string text = nodes == 1 && !names.empty() ? names : counted(nodes, "node");
   if (group.with_devices > 0) {
-    text += group.with_devices < group.nodes ? " (" + grouped(group.with_devices) + " with the devices"
-            : group.nodes == 1               ? " (has the devices"
-                                             : " (all with the devices";
-    text += group.nodes > 1 && !names.empty() ? ": " + names + ")" : ")";
-  } else if (group.nodes > 1 && !names.empty()) {
+    text += group.with_devices < nodes ? " (" + grouped(group.with_devices) + " with the devices"
+            : nodes == 1               ? " (has the devices"
+                                       : " (all with the devices";
+    text += nodes > 1 && !names.empty() ? ": " + names + ")" : ")";
+  } else if (nodes > 1 && !names.empty()) {
     text += " (" + names + ")";
   }
   return text + ": " + group.text;
@@ -38,13 +39,15 @@ std::string refused_nodes(const Verdict& verdict) {
   size_t shown = 0;
   uint32_t others = 0;
   for (const NodeGroup& group : verdict.node_groups) {
-    if (group.problem == NodeProblem::kDevices || group.nodes == 0) continue;
+    if (group.problem == NodeProblem::kDevices || nodes_of_class(group) == 0) continue;
     if (shown++ >= kMaxGroups)
-      others += group.nodes;
+      others += nodes_of_class(group);
     else
       text += (text.empty() ? "" : "; ") + node_words(group);
   }
-  return others > 0 ? text + "; " + counted(others, "node") + " for other reasons" : text;
+  if (others > 0) text += "; " + counted(others, "node") + " for other reasons";
+  if (const std::string none = without_class_words(verdict); !none.empty()) text += (text.empty() ? "" : "; ") + none;
+  return text;
 }
 
 std::string counted_out(const RequestVerdict& request, const Verdict& verdict, bool name_holders) {
@@ -82,13 +85,15 @@ std::string devices(const Verdict& verdict, const SentenceOptions& options) {
     chosen.push_back(&request);
     any_impossible = any_impossible || !request.possible;
   }
+  if (chosen.empty()) return "";
+  const RequestVerdict& main = verdict.requests[verdict.main_request];
   if (any_impossible && verdict.main != Verdict::Main::kTogether)
-    std::erase_if(chosen, [](const RequestVerdict* request) { return request->possible; });
+    std::erase_if(chosen, [&](const RequestVerdict* request) {
+      return request->base() != main.base() && has_possible_alternative(verdict, *request);
+    });
   // The verdict's main request comes first.
-  std::stable_sort(chosen.begin(), chosen.end(), [&](const RequestVerdict* a, const RequestVerdict* b) {
-    const RequestVerdict* first = &verdict.requests[verdict.main_request];
-    return a == first && b != first;
-  });
+  std::stable_sort(chosen.begin(), chosen.end(),
+                   [&](const RequestVerdict* a, const RequestVerdict* b) { return a == &main && b != &main; });
   std::string text;
   for (size_t i = 0; i < chosen.size(); ++i) {
     if (i == kMaxRequests) {

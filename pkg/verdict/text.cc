@@ -43,6 +43,15 @@ std::string names_of(const std::vector<std::string>& names, size_t all, size_t m
   return text;
 }
 
+// "; nor 12 x gpu/part": the alternatives of the main request.
+std::string nor_words(const Verdict& verdict) {
+  const RequestVerdict& main = verdict.requests[verdict.main_request];
+  std::string text;
+  for (const RequestVerdict& other : verdict.requests)
+    if (&other != &main && other.base() == main.base()) text += (text.empty() ? "; nor " : ", ") + wanted_words(other);
+  return text;
+}
+
 std::string headline(const Verdict& verdict) {
   if (verdict.answer == Answer::kFits) return "Fits" + (verdict.node.empty() ? "." : " on node " + verdict.node + ".");
   if (verdict.main == Verdict::Main::kRefused) return "Does not fit: " + verdict.refused;
@@ -51,7 +60,7 @@ std::string headline(const Verdict& verdict) {
   if (verdict.nodes == 0) return text + "there are no nodes.";
   if (verdict.main == Verdict::Main::kNodes) {
     for (const NodeGroup& group : verdict.node_groups)
-      if (group.problem != NodeProblem::kDevices)
+      if (group.problem != NodeProblem::kDevices && nodes_of_class(group) > 0)
         return text +
                (group.with_devices == 1  ? "the node that has the devices is out: "
                 : group.with_devices > 1 ? "the nodes that have the devices are out: "
@@ -64,28 +73,37 @@ std::string headline(const Verdict& verdict) {
   const RequestVerdict& request = verdict.requests[verdict.main_request];
   const std::string few = too_few_there_words(verdict, request);
   if (!few.empty() && never_fits(verdict, request) && blocked_words(verdict, request).empty())
-    return "Does not fit, and never will: " + few + " (wanted: " + wanted_words(request) + ").";
+    return "Does not fit, and never will: " + few + " (wanted: " + wanted_words(request) + nor_words(verdict) + ").";
   text += "no node has " + wanted_words(request);
-  if (const std::string none = unselected_words(request); !none.empty()) return text + "; " + none + ".";
-  if (const std::string blocked = blocked_words(verdict, request); !blocked.empty()) return text + ": " + blocked + ".";
-  if (!few.empty()) return text + ": " + few + ".";
+  const std::string nor = nor_words(verdict);
+  if (const std::string none = unselected_words(request); !none.empty()) return text + "; " + none + nor + ".";
+  if (const std::string blocked = blocked_words(verdict, request); !blocked.empty())
+    return text + ": " + blocked + nor + ".";
+  if (!few.empty()) return text + ": " + few + nor + ".";
   const DeviceGroup& group = request.groups.front();
-  return text + ": " + counted(group.devices, "device") + " " + problem_words(request, group, verdict.passed > 1) + ".";
+  return text + ": " + counted(group.devices, "device") + " " + problem_words(request, group, verdict.passed > 1) +
+         nor + ".";
 }
 
 void write_nodes(const Verdict& verdict, const TextOptions& options, Page& page) {
   page.line(0, "Nodes (" + grouped(verdict.nodes) + "):");
   for (const NodeGroup& group : verdict.node_groups) {
+    const uint32_t nodes = nodes_of_class(group);
+    if (nodes == 0 && group.nodes > 0) continue;
     const bool passes = group.problem == NodeProblem::kDevices;
-    std::string line = grouped(group.nodes) + "  " + (passes ? "would do, but for the devices" : group.text);
+    std::string line = grouped(nodes) + "  " + (passes ? "would do, but for the devices" : group.text);
     if (group.with_devices > 0)
-      line += group.with_devices == group.nodes
+      line += group.with_devices == nodes
                   ? " - has the devices"
                   : " - " + grouped(group.with_devices) + (group.with_devices == 1 ? " has" : " have") + " the devices";
     if (const std::string names = names_of(group.names, named_nodes_of(group), options.wide ? kMaxNames : 3);
         !names.empty())
       line += " (" + names + ")";
     page.line(2, line);
+  }
+  if (const std::string none = without_class_words(verdict); !none.empty()) {
+    const size_t blank = none.find(' ');  // after the number
+    page.line(2, none.substr(0, blank) + " " + none.substr(none.find(" without")));
   }
 }
 

@@ -37,7 +37,7 @@ DeviceProblem problem_of(const allocator::CauseCount& count) {
     case Cause::kInUse:
       return DeviceProblem::kHeld;
     case Cause::kCounterShort:
-      return count.holders.empty() ? DeviceProblem::kCounter : DeviceProblem::kCut;
+      return count.holders.empty() && !count.holders_sampled ? DeviceProblem::kCounter : DeviceProblem::kCut;
     case Cause::kConstraint:
       return DeviceProblem::kConstraint;
     case Cause::kLimit:
@@ -203,37 +203,51 @@ RequestVerdict request_verdict(const allocator::RequestReason& reason, const Dev
   return out;
 }
 
-// "req" for "req/sub" within its claim: alternatives of one request share it.
-std::string base_of(const RequestVerdict& request) {
-  return request.claim + "//" + request.request.substr(0, request.request.find('/'));
-}
-
 // A constraint over several requests rules out devices of one because another has none: then the other is the obstacle.
 bool is_short_by_constraint(const RequestVerdict& request) {
   return request.invalid.empty() && !request.groups.empty() &&
          request.groups.front().problem == DeviceProblem::kConstraint;
 }
 
-// The main request: the first of which no alternative is possible alone; one that lacks more than a common value first.
-std::optional<size_t> first_impossible(const std::vector<RequestVerdict>& requests) {
-  std::optional<size_t> first;
+// The main request: the first of which no alternative is possible alone; one that never fits before all others, one
+// that lacks only a common value after them.
+std::optional<size_t> first_impossible(const Verdict& verdict) {
+  const std::vector<RequestVerdict>& requests = verdict.requests;
+  std::optional<size_t> first, first_short;
   for (size_t i = 0; i < requests.size(); ++i) {
-    const std::string base = base_of(requests[i]);
-    if (std::any_of(requests.begin(), requests.end(),
-                    [&](const RequestVerdict& other) { return other.possible && base_of(other) == base; }))
-      continue;
-    if (!is_short_by_constraint(requests[i])) return i;
-    if (!first) first = i;
+    if (has_possible_alternative(verdict, requests[i])) continue;
+    if (never_fits(verdict, requests[i])) return i;
+    std::optional<size_t>& of_its_kind = is_short_by_constraint(requests[i]) ? first_short : first;
+    if (!of_its_kind) of_its_kind = i;
   }
-  return first;
+  return first ? first : first_short;
+}
+
+// Of alternatives none of which is possible now, the first that waiting can help.
+size_t alternative_to_name(const std::vector<RequestVerdict>& requests, size_t impossible) {
+  const std::string base = requests[impossible].base();
+  for (size_t i = impossible; i < requests.size(); ++i)
+    if (!requests[i].most_there && requests[i].invalid.empty() && requests[i].base() == base) return i;
+  return impossible;
+}
+
+// Alternatives of one request are never wanted together.
+bool is_one_request(const std::vector<RequestVerdict>& requests) {
+  return std::all_of(requests.begin(), requests.end(),
+                     [&](const RequestVerdict& other) { return other.base() == requests.front().base(); });
 }
 
 void choose_main(Verdict& verdict) {
   uint32_t able = 0;
   for (const NodeGroup& group : verdict.node_groups)
     if (group.problem != NodeProblem::kDevices) able += group.with_devices;
-  const std::optional<size_t> impossible = first_impossible(verdict.requests);
-  verdict.main_request = impossible.value_or(0);
+  const std::optional<size_t> impossible = first_impossible(verdict);
+  // If none is impossible by itself, the alternatives that are not possible are none of the reasons.
+  const auto possible = std::find_if(verdict.requests.begin(), verdict.requests.end(),
+                                     [](const RequestVerdict& request) { return request.possible; });
+  verdict.main_request = impossible                           ? alternative_to_name(verdict.requests, *impossible)
+                         : possible != verdict.requests.end() ? static_cast<size_t>(possible - verdict.requests.begin())
+                                                              : 0;
   if (!verdict.refused.empty())
     verdict.main = Verdict::Main::kRefused;
   else if (verdict.passed == 0 || able > 0)
@@ -241,7 +255,28 @@ void choose_main(Verdict& verdict) {
   else if (verdict.answer == Answer::kUndecided)
     verdict.main = Verdict::Main::kUndecided;
   else
-    verdict.main = impossible || verdict.requests.size() <= 1 ? Verdict::Main::kDevices : Verdict::Main::kTogether;
+    verdict.main = impossible || is_one_request(verdict.requests) ? Verdict::Main::kDevices : Verdict::Main::kTogether;
+}
+
+// How many nodes of each refused group have a device of the class, and the names of the first, after those in `able`.
+void note_class(Verdict& verdict, const NodeFindings& findings, const std::vector<inventory::NodeId>& of_class,
+                const DeviceFacts& facts, std::vector<std::vector<std::string>>& able) {
+  std::vector<uint32_t> placed(able.size(), 0);
+  for (const uint16_t number : findings.group_by_index)
+    if (number < placed.size()) ++placed[number];
+  // Of a group whose nodes cannot be told apart from others, all count.
+  const auto is_known = [&](size_t number) { return placed[number] == verdict.node_groups[number].nodes; };
+  for (size_t i = 0; i < able.size(); ++i)
+    if (is_known(i)) verdict.node_groups[i].without_class = verdict.node_groups[i].nodes;
+  for (const inventory::NodeId id : of_class) {
+    const std::string name = facts.inventory.node_name(id);
+    const uint16_t number = findings.group_of(name);
+    if (number >= able.size() || !is_known(number)) continue;
+    NodeGroup& group = verdict.node_groups[number];
+    group.without_class -= std::min(group.without_class, 1u);
+    std::vector<std::string>& names = able[number];
+    if (names.size() < kMaxNames && std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  }
 }
 
 void add_node_groups(Verdict& verdict, const NodeFindings& findings, const allocator::Reasons& reasons,
@@ -257,10 +292,12 @@ void add_node_groups(Verdict& verdict, const NodeFindings& findings, const alloc
     ++verdict.node_groups[number].with_devices;
     if (able[number].size() < kMaxNames) able[number].push_back(name);
   }
+  if (reasons.of_class) note_class(verdict, findings, *reasons.of_class, facts, able);
   for (size_t i = 0; i < able.size(); ++i) {
     NodeGroup& group = verdict.node_groups[i];
+    const bool some = group.without_class > 0 && nodes_of_class(group) > 0;  // `able` has the names of these
     for (std::string& name : group.names)
-      if (able[i].size() < kMaxNames && std::find(able[i].begin(), able[i].end(), name) == able[i].end())
+      if (!some && able[i].size() < kMaxNames && std::find(able[i].begin(), able[i].end(), name) == able[i].end())
         able[i].push_back(std::move(name));
     group.names = std::move(able[i]);
     for (std::string& name : group.names) name = clean(name, kMaxDeviceText);
@@ -271,7 +308,8 @@ void add_node_groups(Verdict& verdict, const NodeFindings& findings, const alloc
     passed.nodes = findings.passed;
   }
   std::stable_sort(verdict.node_groups.begin(), verdict.node_groups.end(), [](const NodeGroup& a, const NodeGroup& b) {
-    return a.with_devices != b.with_devices ? a.with_devices > b.with_devices : a.nodes > b.nodes;
+    if (a.with_devices != b.with_devices) return a.with_devices > b.with_devices;
+    return nodes_of_class(a) != nodes_of_class(b) ? nodes_of_class(a) > nodes_of_class(b) : a.nodes > b.nodes;
   });
 }
 
@@ -363,6 +401,25 @@ std::string_view device_problem_name(DeviceProblem problem) {
       "Taint",        "Selector",      "SelectorFails", "Constraint", "PoolIncomplete", "PoolInvalid",
       "UnknownField", "Feature",       "Limit",         "SetAside"};
   return kNames.at(static_cast<size_t>(problem));
+}
+
+std::string RequestVerdict::base() const {
+  return claim + "//" + request.substr(0, request.find('/'));
+}
+
+bool no_node_ever(const Verdict& verdict, const RequestVerdict& request) {
+  return request.most_there && verdict.passed == verdict.nodes && verdict.passed > 0;
+}
+
+bool never_fits(const Verdict& verdict, const RequestVerdict& request) {
+  return std::all_of(verdict.requests.begin(), verdict.requests.end(), [&](const RequestVerdict& other) {
+    return other.base() != request.base() || no_node_ever(verdict, other);
+  });
+}
+
+bool has_possible_alternative(const Verdict& verdict, const RequestVerdict& request) {
+  return std::any_of(verdict.requests.begin(), verdict.requests.end(),
+                     [&](const RequestVerdict& other) { return other.possible && other.base() == request.base(); });
 }
 
 uint32_t RequestVerdict::free() const {

@@ -107,6 +107,9 @@ struct RequestVerdict {
   uint32_t selected() const;
   // The request alone, without the pod's other requests, can have enough devices of one node.
   bool possible = false;
+
+  // The request without the name of the alternative, within its claim: alternatives of one request have it in common.
+  std::string base() const;
 };
 
 enum class Answer : uint8_t {
@@ -139,6 +142,14 @@ struct Verdict {
   Main main = Main::kDevices;
   size_t main_request = 0;  // kDevices: index into requests
 };
+
+// No node has enough devices for this request or alternative, whatever ends: not even one that does not take the pod
+// now.
+bool no_node_ever(const Verdict& verdict, const RequestVerdict& request);
+// The same for the request and all its alternatives.
+bool never_fits(const Verdict& verdict, const RequestVerdict& request);
+// The request by itself, or an alternative of it, can have enough devices of one node.
+bool has_possible_alternative(const Verdict& verdict, const RequestVerdict& request);
 
 // Devices that count as held for this decision alone: by whom (not the uid of a claim), and why.
 struct SetAside {

@@ -10,6 +10,7 @@ namespace dra::verdict::verdict_test {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 void check_sums(const Verdict& verdict, const std::string& what) {
@@ -280,6 +281,39 @@ TEST(Verdict, TheRequestThatLacksMoreThanACommonValueComesFirst) {
   const Verdict verdict = judge(facts, question);
   EXPECT_THAT(sentence(verdict), StartsWith("no node can provide 1 x net: 3 devices in use"));
   EXPECT_THAT(text(verdict), StartsWith("Does not fit: no node has 1 x net: 3 devices in use."));
+}
+
+// "Never" is said of a request only if none of its alternatives can fit, whatever ends; and alternatives of one request
+// are never missed together.
+TEST(Verdict, AlternativesAreJudgedTogether) {
+  VerdictWorld world;
+  world.held = true;  // all GPUs
+  world.judge();
+  const auto of = [&](int first, int second) {
+    api::ResourceClaim claim;
+    claim.metadata.ns = "ns";
+    claim.metadata.name = claim.metadata.uid = "either";
+    api::DeviceRequest& request = claim.spec.requests.emplace_back();
+    request.name = "g";
+    for (const auto& [name, count] : {std::pair{"large", first}, std::pair{"small", second}}) {
+      api::DeviceSubRequest& one = request.first_available.emplace_back();
+      one.name = name;
+      one.device_class_name = "gpu";
+      one.count = count;
+    }
+    Question question = world.question;
+    question.claims = {std::make_shared<const api::ResourceClaim>(claim)};
+    return judge(world.facts(), question);
+  };
+  const Verdict waits = of(5, 2);
+  EXPECT_THAT(text(waits), StartsWith("Does not fit: no node has 2 x g/small: 6 devices in use; nor 5 x g/large."));
+  EXPECT_THAT(text(waits), Not(HasSubstr("never")));
+  EXPECT_THAT(sentence(waits), Not(HasSubstr("never")));
+  EXPECT_THAT(sentence(waits), HasSubstr("5 x g/large: no node has more than 2 of the 6 devices"));
+  const Verdict never = of(5, 3);
+  EXPECT_THAT(text(never, {0, false}),
+              StartsWith("Does not fit, and never will: no node has more than 2 of the 6 devices of class "
+                         "gpu (wanted: 5 x g/large; nor 3 x g/small)."));
 }
 
 // A comparison that nothing passes is said with what there is.

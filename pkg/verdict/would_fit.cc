@@ -2,13 +2,16 @@
 
 #include <algorithm>
 #include <bit>
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "pkg/api/quantity.h"
 #include "pkg/api/selectors.h"
+#include "pkg/base/strings.h"
 #include "pkg/verdict/conjuncts.h"
 #include "pkg/verdict/words.h"
 
@@ -22,6 +25,23 @@ constexpr size_t kMaxShown = 120;
 
 std::string taint_words(const std::string& key, const std::string& value, const std::string& effect) {
   return clean(key + (value.empty() ? "" : "=" + value) + ":" + effect, kMaxShown);
+}
+
+// Whether a driver or an operator says by it that the device does not work: a word of the key or of the value.
+bool says_broken(const api::DeviceTaint& taint) {
+  static const std::set<std::string, std::less<>> kWords{
+      "bad",    "broken",  "dead",    "defect", "defective", "degraded", "ecc",  "error",         "errors",    "fail",
+      "failed", "failing", "failure", "fault",  "faulty",    "hung",     "lost", "uncorrectable", "unhealthy", "xid"};
+  std::string word;
+  for (const char c : to_lower(taint.key + "=" + taint.value + "=")) {
+    if (c >= 'a' && c <= 'z') {
+      word += c;
+      continue;
+    }
+    if (kWords.contains(word)) return true;
+    word.clear();
+  }
+  return false;
 }
 
 // The position of a request in the question.
@@ -43,10 +63,12 @@ class Trials {
   WouldFit run() {
     tolerate_node_taints();
     uncordon();
+    drop_node_selectors();
     ask_less();
     each_request([this](const Place& place) {
       tolerate_device_taints(place);
       weaken_selectors(place);
+      ask_less_capacity(place);
       ask_fewer(place);
     });
     release();
@@ -162,6 +184,29 @@ class Trials {
     }
   }
 
+  // One label of spec.nodeSelector, else all of them.
+  void drop_node_selectors() {
+    constexpr size_t kMostLabels = 32;
+    if (question_.pod == nullptr) return;
+    const api::StringMap& labels = question_.pod->node_selector;
+    const auto without = [&](std::vector<std::string> keys) {
+      Suggestion one;
+      one.kind = ChangeKind::kDropNodeSelector;
+      for (const std::string& key : keys)
+        one.text += (one.text.empty() ? "drop nodeSelector " : " and ") +
+                    clean(key + ": " + labels.find(key)->second, kMaxShown);
+      one.names = std::move(keys);
+      return offer(std::move(one));
+    };
+    std::vector<std::string> all;
+    for (const auto& [key, value] : labels) {
+      if (all.size() >= kMostLabels) return;
+      if (without({key})) return;
+      all.push_back(key);
+    }
+    if (all.size() > 1) without(std::move(all));
+  }
+
   // For each resource that the pod asks for, the largest amount that fits: a smaller amount never fits on fewer nodes.
   void ask_less() {
     if (question_.pod == nullptr) return;
@@ -260,19 +305,22 @@ class Trials {
 
   void tolerate_device_taints(const Place& place) {
     constexpr size_t kMostTaints = 64;
-    std::map<std::string, api::DeviceToleration> taints;
+    std::map<std::pair<bool, std::string>, api::DeviceToleration> taints;  // broken devices last
     for (const inventory::PoolInfo& pool : pools()) {
       if (!facts_.inventory.any_taints(pool.driver, pool.name)) continue;
       for (const inventory::DeviceInfo& device : facts_.inventory.devices(pool.id))
         for (const api::DeviceTaint& taint : device.taints)
           if (taints.size() < kMostTaints && (taint.effect == "NoSchedule" || taint.effect == "NoExecute"))
-            taints.try_emplace(taint_words(taint.key, taint.value, taint.effect),
+            taints.try_emplace({says_broken(taint), taint_words(taint.key, taint.value, taint.effect)},
                                api::DeviceToleration{taint.key, "Equal", taint.value, taint.effect, std::nullopt});
     }
-    for (const auto& [words, toleration] : taints) {
-      Suggestion one = about(ChangeKind::kTolerateDeviceTaint, place);
+    for (const auto& [taint, toleration] : taints) {
+      const auto& [broken, words] = taint;
+      Suggestion one = about(broken ? ChangeKind::kRepairDevice : ChangeKind::kTolerateDeviceTaint, place);
       one.device_tolerations = {toleration};
-      one.text = "tolerate device taint " + words + " in " + request_words(place);
+      one.text = broken ? "repair the device that is tainted " + words +
+                              ", and take the taint away (who tolerates it gets a broken device)"
+                        : "tolerate device taint " + words + " in " + request_words(place);
       if (offer(std::move(one))) return;
     }
   }
@@ -295,6 +343,31 @@ class Trials {
       if (p != left_out) one.selector += (one.selector.empty() ? "" : " && ") + parts[p];
     one.text = "drop " + clean(parts[left_out], kMaxShown) + " from " + request_words(place);
     return offer(std::move(one));
+  }
+
+  // For each capacity that the request asks for, the largest amount that some device has and that fits.
+  void ask_less_capacity(const Place& place) {
+    constexpr size_t kMostValues = 64;
+    for (const auto& [name, asked] : spec_at(*question_.claims[place.claim], place).capacity_requests) {
+      const auto wanted = api::Quantity::parse(asked);
+      if (!wanted) continue;
+      const std::string plain = name.substr(name.find('/') + 1);  // npos + 1 is 0
+      std::map<api::Quantity, std::string, std::greater<>> values;
+      for (const auto& slice : objects_.slices)
+        for (const api::Device& device : slice->devices) {
+          const auto has = device.capacity.find(device.capacity.contains(name) ? name : plain);
+          if (has == device.capacity.end() || values.size() >= kMostValues) continue;
+          if (const auto value = api::Quantity::parse(has->second.value); value && *value < *wanted)
+            values.try_emplace(*value, has->second.value);
+        }
+      for (const auto& [value, text] : values) {
+        Suggestion one = about(ChangeKind::kLessCapacity, place);
+        one.resource = name;
+        one.quantity = text;
+        one.text = "ask for " + clean(text, kMaxShown) + " " + clean(name, kMaxShown) + " in " + request_words(place);
+        if (offer(std::move(one))) break;
+      }
+    }
   }
 
   void ask_fewer(const Place& place) {
@@ -467,8 +540,12 @@ std::unique_ptr<ChangedQuestion> apply_to_question(const Question& question, con
     (*changed->pod.pod_requests)[suggestion.resource] =
         amount_text(suggestion.resource, std::max<int64_t>(0, suggestion.amount - overhead));
   }
+  if (suggestion.kind == ChangeKind::kDropNodeSelector)
+    for (const std::string& key : suggestion.names) changed->pod.node_selector.erase(key);
   const bool of_request = suggestion.kind == ChangeKind::kTolerateDeviceTaint ||
-                          suggestion.kind == ChangeKind::kDropSelector || suggestion.kind == ChangeKind::kFewerDevices;
+                          suggestion.kind == ChangeKind::kRepairDevice ||
+                          suggestion.kind == ChangeKind::kDropSelector ||
+                          suggestion.kind == ChangeKind::kFewerDevices || suggestion.kind == ChangeKind::kLessCapacity;
   if (!of_request || suggestion.claim >= question.claims.size()) return changed;
   auto claim = std::make_shared<api::ResourceClaim>(*question.claims[suggestion.claim]);
   if (suggestion.request >= claim->spec.requests.size()) return changed;
@@ -479,6 +556,7 @@ std::unique_ptr<ChangedQuestion> apply_to_question(const Question& question, con
   spec.tolerations.insert(spec.tolerations.end(), suggestion.device_tolerations.begin(),
                           suggestion.device_tolerations.end());
   if (suggestion.kind == ChangeKind::kFewerDevices) spec.count = suggestion.amount;
+  if (suggestion.kind == ChangeKind::kLessCapacity) spec.capacity_requests[suggestion.resource] = suggestion.quantity;
   const auto at = static_cast<size_t>(suggestion.amount);
   if (suggestion.kind == ChangeKind::kDropSelector && at < spec.selectors.size()) {
     if (suggestion.selector.empty())

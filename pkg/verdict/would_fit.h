@@ -25,6 +25,9 @@ enum class ChangeKind : uint8_t {
   kAddNode,              // one more node like X, with its devices free
   kFewerDevices,
   kUncordon,
+  kLessCapacity,      // of a request: the most of one capacity that fits
+  kDropNodeSelector,  // of the pod: one label, or the fewest
+  kRepairDevice,      // its taint says that it is broken: nobody should tolerate that
 };
 
 struct Suggestion {
@@ -33,8 +36,9 @@ struct Suggestion {
   // Which request: index in Question::claims, in its requests, in its alternatives (-1: exactly).
   size_t claim = 0, request = 0;
   int alternative = -1;
-  std::string resource;  // kLessCpu
-  // kRelease: the claims (namespace/name). kAddNode, kUncordon: the node.
+  std::string resource;  // kLessCpu; kLessCapacity: the capacity's name
+  std::string quantity;  // kLessCapacity: what to ask for
+  // kRelease: the claims (namespace/name). kAddNode, kUncordon: the node. kDropNodeSelector: the labels' keys.
   std::vector<std::string> names;
   // kLessCpu: the total to ask for, in the resource's unit of placement (thousandths of a cpu). kFewerDevices: the
   // count to ask for. kDropSelector: the index of the selector.

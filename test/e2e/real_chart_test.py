@@ -431,6 +431,8 @@ def main():
         settings = ("--set", "optIn.mode=labels", "--set", "test.deviceClassName=gpu", "--set-json", 'policies.actions=["Deny"]')
         chart.command("install", "r", CHART, "--create-namespace", *settings)
         rendered_without_a_server(chart, *settings)
+        second = chart.command("install", "other", CHART, ok=False)
+        assert f"a dra-controller-manager is installed in namespace {NAME} (release r), and a cluster has one" in second, second
         viewers(plane, chart, options.programs)
         metrics_are_for_scrapers(plane, chart)
         opted_in_by_the_label(plane, chart)

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Claims whose opaque parameters kube-apiserver re-encodes in every patch (blanks between JSON tokens, raw <, > and &), on a real control plane
 ($KUBEBUILDER_ASSETS: etcd, kube-apiserver, kube-controller-manager, kube-scheduler; skipped without them): no client can patch their metadata, and
-the manager marks and frees them all the same, in gate mode and in bind mode, and keeps what others write at the same time.
+the manager marks and frees them all the same, in gate mode and in bind mode, and keeps what others write at the same time. Parameters that NVIDIA's
+driver would refuse get an event.
 
 Usage: real_parameters_test.py FOLDER_OF_PROGRAMS [--mode gate|bind ...]
 """
@@ -155,9 +156,25 @@ def lives(options, mode):
         for name in held:
             assert release(run.api, f"{CLAIMS}/{name}") == 200
         run.wait(lambda: not run.api.items(CLAIMS), 60, "the claims to go")
+        refused(run, mode)
         assert refusals(run) <= len(claims) + 1
         print(f"{mode}: {len(pods)} pods bound with {len(claims)} claims that take no patch, all freed; {refusals(run)} patches were refused; "
               f"another client wrote them {other.wrote} times meanwhile", flush=True)
+
+
+def refused(run, mode):
+    """What NVIDIA's driver would refuse on the node: one event on the pod, which gets its devices all the same."""
+    typo = rest.template("typo")
+    typo["spec"]["spec"]["devices"]["config"] = [{"opaque": {"driver": "gpu.nvidia.com", "parameters": {
+        "apiVersion": "resource.nvidia.com/v1beta1", "kind": "GpuConfig", "sharing": {"strategy": "TimeSlicin"}}}}]
+    run.api.create(TEMPLATES, typo)
+    run.create([pod(mode, "typo", {"resourceClaimTemplateName": "typo"})])
+    run.wait(lambda: "typo" in run.bound(), 60, "the pod with parameters that the driver refuses")
+    notes = run.wait(lambda: run.notes("ParametersRefused"), 30, "the event ParametersRefused")
+    assert set(notes) == {"typo"} and len(notes["typo"]) == 1, notes
+    assert 'ResourceClaimTemplate "typo": spec.devices.config[0].opaque.parameters.sharing.strategy: ' in notes["typo"][0], notes
+    run.delete(["typo"])
+    run.wait(lambda: len(run.bound()) == 0, 60, "the pod to go")
 
 
 def main():

@@ -76,6 +76,9 @@ REFUSED = (
     (["kubectl-dra", "version", "client"], 'version takes nothing; "client" is not expected'),
     (["kubectl-dra", "top", "-s", "https://127.0.0.1:1"], "cannot reach https://127.0.0.1:1: "),
     (["kubectl-dra", "top", "-s", "https://nowhere.invalid"], "cannot reach https://nowhere.invalid: "),
+    (["kubectl-dra", "top", "-s", "foo"], '--server "foo" is not the address of a server; write https://HOST:PORT'),
+    (["kubectl-dra", "cel", ""], "the expression is empty; write one about a device"),
+    (["kubectl-dra", "frobnicate"], 'unknown verb "frobnicate"; use one of bundle, cel, doctor, explain, '),
     (["kubectl-dra", "snapshot", "/nonexistent/x", "--from", "y"], "snapshot reads a server"),
 )
 
@@ -118,6 +121,12 @@ def against_a_server(programs, box):
                              ("foo == 1", "a selector has one variable, device"), ("device.driver", "a selector is true or false")):
         status, text = says(plugin, "cel", expression, "--kubeconfig", box.kubeconfig)
         check(status != 0 and hint in " ".join(text.split()), f"cel {expression}: {hint}", f"status {status}: {text}")
+    status, text = says(plugin, "top", "--token", "bad", "--kubeconfig", box.kubeconfig)
+    check(status == 3 and "Unauthorized: the server does not accept the token of --token; give one that is valid" in text, "top --token bad", f"status {status}: {text}")
+    status, text = says(plugin, "version", "--kubeconfig", box.kubeconfig)
+    check(status == 0 and all(word in text for word in ("kubectl-dra ", "Kubernetes ", "v1.36", "leads in mode ", "(Lease ")), "version of all", f"status {status}: {text}")
+    status, text = says(plugin, "explain", "pod/none", "-o", "json", "--kubeconfig", box.kubeconfig)
+    check(status == 2 and '"kind": "DRAError"' in text and '"answer": "usage"' in text, "an error as JSON", f"status {status}: {text}")
     with open(box.kubeconfig, encoding="utf-8") as config:
         wrong = config.read().replace("token: \"", "token: \"not-")
     path = os.path.join(box.folder, "wrong-token")

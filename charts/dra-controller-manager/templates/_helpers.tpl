@@ -136,6 +136,14 @@ server's answer names core kinds; --api-versions may name only those of policies
 {{/* Values that are valid one by one but contradict each other. */}}
 {{- define "dra.check" -}}
 {{- $v := .Values }}
+{{- /* Objects of the cluster have one name: Helm's own words for that are about annotations. `helm template` asks no server. */}}
+{{- $there := lookup "rbac.authorization.k8s.io/v1" "ClusterRole" "" "dra-controller-manager:viewer" | default dict }}
+{{- $by := dig "metadata" "annotations" dict $there | default dict }}
+{{- $release := index $by "meta.helm.sh/release-name" | default "" }}
+{{- $namespace := index $by "meta.helm.sh/release-namespace" | default "" }}
+{{- if and $release (or (ne $release .Release.Name) (ne $namespace .Release.Namespace)) }}
+{{- fail (printf "a dra-controller-manager is installed in namespace %s (release %s), and a cluster has one: upgrade it (helm upgrade %s -n %s), or uninstall it first" $namespace $release $release $namespace) }}
+{{- end }}
 {{- if and (eq $v.scheduling.mode "bind") (empty $v.scheduling.names) }}
 {{- fail "scheduling.mode is bind, but scheduling.names is empty: name at least one value of spec.schedulerName that no other scheduler serves, or choose scheduling.mode=gate" }}
 {{- end }}

@@ -41,6 +41,24 @@ TEST_F(BadParameters, WhatTheDriverRefusesIsSaidWhenTheClaimIsAllocated) {
   EXPECT_EQ(pass(), "allocate c") << "once";
 }
 
+// The claim was made from a template: that is what somebody has to mend.
+TEST_F(BadParameters, TheTemplateOfTheClaimIsNamed) {
+  api::Pod pod = make_pod("p", {"c"});
+  pod.resource_claims[0] = {"c", std::nullopt, "gpus"};
+  pod.resource_claim_statuses.push_back({"c", "c"});
+  view.put(pod);
+  api::ResourceClaim claim = make_claim("c");
+  claim.metadata.owner_references.push_back({"v1", "Pod", "p", pod.metadata.uid, true});
+  claim.spec.config = {{{}, api::OpaqueConfig{"gpu.nvidia.com", config(R"("kind":"GpuConfg")")}}};
+  put(claim);
+  pass();
+  ASSERT_NE(event_of("ParametersRefused"), nullptr);
+  EXPECT_TRUE(
+      event_of("ParametersRefused")
+          ->note.starts_with("claim \"default/c\", made from ResourceClaimTemplate \"gpus\": spec.devices.config[0]"))
+      << event_of("ParametersRefused")->note;
+}
+
 TEST_F(BadParameters, ParametersOfTheClassAreSaidToBeTheClasss) {
   view.put(make_pod("p", {"c"}));
   put(make_claim("c"));

@@ -49,6 +49,21 @@ class MissingClaimTest : public AllocationTest {
   }
 };
 
+// dra_pending_pods counts it once the wait is no longer ordinary.
+TEST_F(MissingClaimTest, ThePodIsCountedAsOneThatWaits) {
+  const auto counted = [&] {
+    for (const Effect& effect : last.effects)
+      if (const auto* metric = std::get_if<Metric>(&effect); metric && metric->name == "dra_pending_pods")
+        return metric->labels.back().second;
+    return std::string();
+  };
+  put_pod("");
+  step();
+  EXPECT_EQ(counted(), "");
+  until_said();
+  EXPECT_EQ(counted(), "ClaimMissing");
+}
+
 TEST_F(MissingClaimTest, ADeletedOneIsSaidAfterTenSeconds) {
   put_pod("p-r0-x");
   EXPECT_EQ(until_said(), 10s);

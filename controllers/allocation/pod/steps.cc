@@ -28,7 +28,10 @@ bool release_before_uninstall(const PodContext& context, ReconcileResult& out) {
 bool wait_for_claims(const PodContext& context, ReconcileResult& out) {
   const std::string& why = context.state.waits_for;
   if (why.empty()) return false;
-  if (!context.state.ordinary_wait) say_waiting(context, {"FailedAllocation", why, why}, Fit::kNowhere, out);
+  if (!context.state.ordinary_wait) {
+    say_waiting(context, {"FailedAllocation", why, why}, Fit::kNowhere, out);
+    count_pending(context, "ClaimMissing", out);
+  }
   return true;
 }
 

@@ -13,16 +13,6 @@ namespace {
 
 constexpr size_t kMaxExpression = 1024;
 
-// Whole mebibytes and more as "40Gi", other amounts as a plain number.
-std::string quantity_text(Amount amount) {
-  constexpr Amount kMebi = Amount{inventory::kNanosPerUnit} << 20;
-  if (amount < kMebi || amount % kMebi != 0 || amount / inventory::kNanosPerUnit > INT64_MAX)
-    return inventory::amount_text(amount);
-  return api::Quantity::from_int64(static_cast<int64_t>(amount / inventory::kNanosPerUnit),
-                                   api::Quantity::Format::kBinarySI)
-      .to_string();
-}
-
 }  // namespace
 
 DeviceCause DeviceJudge::alone(FilterId id, bool admin, const Pool& pool, uint32_t device) {
@@ -46,12 +36,15 @@ DeviceCause DeviceJudge::alone(FilterId id, bool admin, const Pool& pool, uint32
   if (admin) return found;
   if (test_bit(pool.in_use(), device)) return {Cause::kInUse, -1, ""};
   if (test_bit(pool.available(), device)) return found;
+  return {Cause::kCounterShort, -1, name_of_short_counter(pool, device)};
+}
+
+std::string DeviceJudge::name_of_short_counter(const Pool& pool, uint32_t device) const {
   const inventory::CounterUse* use = short_counter(pool, device);
-  if (use == nullptr) return {Cause::kCounterShort, -1, ""};
+  if (use == nullptr) return "";
   const inventory::Counter& counter = pool.counters()[use->counter];
-  return {Cause::kCounterShort, -1,
-          std::string(device_index_.strings().text(counter.set)) + "/" +
-              std::string(device_index_.strings().text(counter.name))};
+  return std::string(device_index_.strings().text(counter.set)) + "/" +
+         std::string(device_index_.strings().text(counter.name));
 }
 
 bool DeviceJudge::selectors(const std::vector<SelectorId>& list, Cause cause, const Pool& pool, uint32_t device,
@@ -120,9 +113,11 @@ std::string DeviceJudge::counter_example(const Pool& pool, uint32_t device) cons
   const inventory::CounterUse* use = short_counter(pool, device);
   if (use == nullptr) return "";
   const inventory::Counter& counter = pool.counters()[use->counter];
-  return "takes " + quantity_text(use->amount) + " " + std::string(device_index_.strings().text(counter.name)) +
-         " of counter set " + std::string(device_index_.strings().text(counter.set)) + ", " +
-         quantity_text(counter.total - counter.consumed) + " left of " + quantity_text(counter.total);
+  return "takes " + inventory::short_amount_text(use->amount) + " " +
+         std::string(device_index_.strings().text(counter.name)) + " of counter set " +
+         std::string(device_index_.strings().text(counter.set)) + ", " +
+         inventory::short_amount_text(counter.total - counter.consumed) + " left of " +
+         inventory::short_amount_text(counter.total);
 }
 
 std::string DeviceJudge::capacity_example(Filter& filter, const Pool& pool, uint32_t device, const std::string& name) {
@@ -134,7 +129,7 @@ std::string DeviceJudge::capacity_example(Filter& filter, const Pool& pool, uint
     if (shape.entries[i].name != name) continue;
     const Amount taken = held != nullptr && i < held->size() ? (*held)[i] : 0;
     return name + ": " + asks + "device has " + shape.entries[i].value.to_string() +
-           (taken > 0 ? ", " + quantity_text(shape.entries[i].amount - taken) + " left" : "");
+           (taken > 0 ? ", " + inventory::short_amount_text(shape.entries[i].amount - taken) + " left" : "");
   }
   return name + ": " + asks + "device has none";
 }

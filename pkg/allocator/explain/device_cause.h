@@ -27,6 +27,8 @@ class DeviceJudge {
   std::string example(FilterId filter, const inventory::Pool& pool, uint32_t device, const DeviceCause& found);
   // Codes of an attribute's values, comparable across pools; empty if the device has none.
   std::vector<std::string> values_of(const inventory::Pool& pool, uint32_t device, const std::string& attribute) const;
+  // The first counter that has less left than the device takes, as `detail` of kCounterShort names it: "set/counter".
+  std::string name_of_short_counter(const inventory::Pool& pool, uint32_t device) const;
 
  private:
   bool selectors(const std::vector<SelectorId>& list, Cause cause, const inventory::Pool& pool, uint32_t device,

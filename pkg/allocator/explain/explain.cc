@@ -7,6 +7,7 @@
 #include <set>
 #include <tuple>
 
+#include "pkg/allocator/explain/class_nodes.h"
 #include "pkg/allocator/explain/device_cause.h"
 #include "pkg/allocator/explain/holders.h"
 #include "pkg/allocator/explain/nearest_miss.h"
@@ -88,12 +89,17 @@ class Explainer {
     reasons.nodes_asked = static_cast<uint32_t>(scope.passed.size());
     reasons.nodes_examined = scope.everywhere ? reasons.nodes_asked : 0;
     if (!scope.everywhere) collect(scope, reasons.nodes_examined);
-    for (uint32_t r = 0; r < plan_.requests.size(); ++r)
+    for (uint32_t r = 0; r < plan_.requests.size(); ++r) {
+      of_class_.begin();
       for (const PlanAlternative& alternative : plan_.requests[r].alternatives) {
         RequestReason reason =
             scope.everywhere ? from_device_counts(r, alternative, scope) : explain_alternative(r, alternative, scope);
+        if (reason.devices_examined < reason.devices_asked) of_class_.forget();
         if (reason.devices_examined > 0 || reason.devices_asked == 0) reasons.requests.push_back(std::move(reason));
       }
+      of_class_.end();
+    }
+    reasons.of_class = of_class_.take();
     reasons.drivers.assign(drivers_.begin(), drivers_.end());
     for (NodeId node = 0; node < able_.size() && reasons.able_though_refused.size() < kMaxAble; ++node)
       if (able_[node] == plan_.requests.size() && !plan_.requests.empty() && !passes(node, scope))
@@ -181,6 +187,7 @@ class Explainer {
     for (CauseCount& count : counts) reason.counts.push_back(std::move(count));
     for (const auto& [driver, pools] : device_counts.drivers()) drivers_.insert(driver);
     if (!all) add_all_drivers();
+    add_class_nodes(device_counts);
     split_usable(r, alternative, scope, device_counts, reason);
     std::stable_sort(reason.counts.begin(), reason.counts.end(),
                      [](const CauseCount& a, const CauseCount& b) { return a.cause < b.cause; });
@@ -232,6 +239,14 @@ class Explainer {
     return near;
   }
 
+  void add_class_nodes(const DeviceCounts& device_counts) {
+    for (const DeviceCounts::PoolTally& tally : device_counts.pools())
+      if (std::any_of(tally.counts.begin(), tally.counts.end(), [&](const auto& count) {
+            return count.second > 0 && device_counts.groups()[count.first].cause.cause != Cause::kClassSelector;
+          }))
+        of_class_.add(tally.node);
+  }
+
   void add_all_drivers() {
     for (PoolId id = 0; id < device_index_.pool_slots(); ++id)
       if (const Pool* pool = device_index_.pool(id)) drivers_.insert(pool->driver_text);
@@ -274,21 +289,17 @@ class Explainer {
         count.holders_sampled = known.holders_sampled;
         continue;
       }
-      const bool held = count.cause == Cause::kInUse;
-      if (!held && count.cause != Cause::kCounterShort) continue;
-      if (!held && std::any_of(counts.begin(), counts.end(), [&](const CauseCount& other) {
-            return &other < &count && other.cause == Cause::kCounterShort;
-          }))
-        continue;  // devices cannot be attributed to one counter here
+      if (count.cause != Cause::kInUse) continue;
       for (PoolId id = 0; id < device_counts.pools().size() && !count.holders_sampled; ++id) {
-        const Words& mask = held ? device_counts.pools()[id].held_mask : device_counts.pools()[id].short_mask;
+        const Words& mask = device_counts.pools()[id].held_mask;
         for (size_t w = 0; w < mask.size(); ++w)
           for (uint64_t bits = mask[w]; bits != 0 && !count.holders_sampled; bits &= bits - 1)
             holders.add(&count, count.cause, *device_index_.pool(id),
                         static_cast<uint32_t>(64 * w) + std::countr_zero(bits));
-        if (held) last_examined_ = id;
+        last_examined_ = id;
       }
     }
+    holders.add_short(device_counts, judge_, counts);
     holders.finish();
     for (const CauseCount& count : counts)
       if (count.cause == Cause::kInUse && !device_counts.in_use && all_counted) {
@@ -446,6 +457,7 @@ class Explainer {
       }
       any_selected = any_selected || selected;
       if (selected || meter_.stopped()) drivers_.insert(pool.driver_text);
+      if (selected) of_class_.add(one.node);
       if (!of_several.empty()) usable.other.emplace_back(pool.id, std::move(of_several));
     }
     holders.finish();
@@ -618,6 +630,7 @@ class Explainer {
   std::vector<bool> passes_;    // by node; see passes()
   std::vector<uint32_t> able_;  // by node: this many leading requests have enough devices there
   std::vector<PoolInScope> pools_;
+  ClassNodes of_class_;
   std::set<std::string, std::less<>> drivers_;
   std::map<uint32_t, std::set<std::string>> common_;
 };

@@ -1,25 +1,64 @@
 #include "pkg/allocator/explain/holders.h"
 
 #include <algorithm>
+#include <bit>
 #include <functional>
+#include <string>
 
 namespace dra::allocator {
 
-void HolderCounts::add(CauseCount* count, Cause cause, const inventory::Pool& pool, uint32_t device) {
-  if (cause == Cause::kInUse ? ++looks_ > kMostLooks : ++counter_looks_ > kMostCounterLooks) {
-    count->holders_sampled = true;
-    return;
+bool HolderCounts::may_look(CauseCount* count, Cause cause) {
+  const bool may = cause == Cause::kInUse
+                       ? ++looks_ <= kMostLooks
+                       : looks_of_[count] < kMostCounterLooks && counter_looks_ < kMostCounterLooksInAll;
+  if (!may) count->holders_sampled = true;
+  if (may && cause != Cause::kInUse) {
+    ++looks_of_[count];
+    ++counter_looks_;
   }
+  return may;
+}
+
+void HolderCounts::add(CauseCount* count, Cause cause, const inventory::Pool& pool, uint32_t device) {
+  if (!may_look(count, cause)) return;
   if (cause == Cause::kInUse) return add_holders(count, pool, device);
-  // Devices that are held and use a counter that this one uses.
-  for (uint32_t other = 0; other < pool.size(); ++other) {
+  // Devices that are held and use a counter that this one is short of. Who takes only of counters that have enough left
+  // is not in its way.
+  std::vector<uint32_t> missing;
+  for (const inventory::CounterUse* use = pool.uses_begin(device); use != pool.uses_end(device); ++use) {
+    const inventory::Counter& counter = pool.counters()[use->counter];
+    if (counter.total - counter.consumed < use->amount) missing.push_back(use->counter);
+  }
+  for (uint32_t other = 0; other < pool.size() && !missing.empty(); ++other) {
     if (other == device || !inventory::test_bit(pool.charged(), other)) continue;
-    const bool shares =
+    const bool takes_of_it =
         std::any_of(pool.uses_begin(other), pool.uses_end(other), [&](const inventory::CounterUse& theirs) {
-          return std::any_of(pool.uses_begin(device), pool.uses_end(device),
-                             [&](const inventory::CounterUse& ours) { return ours.counter == theirs.counter; });
+          return std::find(missing.begin(), missing.end(), theirs.counter) != missing.end();
         });
-    if (shares) add_holders(count, pool, other);
+    if (takes_of_it) add_holders(count, pool, other);
+  }
+}
+
+void HolderCounts::add_short(const DeviceCounts& device_counts, const DeviceJudge& judge,
+                             std::vector<CauseCount>& counts) {
+  size_t seen = 0;
+  for (inventory::PoolId id = 0; id < device_counts.pools().size(); ++id) {
+    const inventory::Words& mask = device_counts.pools()[id].short_mask;
+    for (size_t w = 0; w < mask.size(); ++w)
+      for (uint64_t bits = mask[w]; bits != 0; bits &= bits - 1) {
+        const inventory::Pool& pool = *device_index_.pool(id);
+        const uint32_t device = static_cast<uint32_t>(64 * w) + static_cast<uint32_t>(std::countr_zero(bits));
+        const bool ends = ++seen > kMostLooks;
+        const std::string counter = ends ? "" : judge.name_of_short_counter(pool, device);
+        for (CauseCount& count : counts) {
+          if (count.cause != Cause::kCounterShort) continue;
+          if (ends)
+            count.holders_sampled = true;
+          else if (count.detail == counter)
+            add(&count, count.cause, pool, device);
+        }
+        if (ends) return;
+      }
   }
 }
 

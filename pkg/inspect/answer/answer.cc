@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
+#include <string_view>
 
 #include "pkg/base/closest.h"
 #include "pkg/base/strings.h"
@@ -118,9 +120,10 @@ std::string render(const Answer& answer, const RenderOptions& options) {
     return yaml::emit(nlohmann::json::parse(text));
   }
   if (options.format == Format::kName) {
+    std::set<std::string_view> written;  // an object may have several rows
     for (const Table& table : answer.tables)
       for (const Row& row : table.rows)
-        if (!row.name.empty()) out += printable(row.name) + "\n";
+        if (!row.name.empty() && written.insert(row.name).second) out += printable(row.name) + "\n";
     return out;
   }
   if (!answer.document.empty()) return answer.document;

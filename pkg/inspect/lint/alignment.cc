@@ -23,7 +23,7 @@ void check_constraints(const json& devices, const Place& place, const std::vecto
     const json& wanted = part_of(constraints[i], "matchAttribute");
     for (const SilentAttribute& one : silent)
       if (wanted.is_string() && is_about(one, wanted.get<std::string>()))
-        findings.warn(place.child("constraints").index(i).child("matchAttribute"),
+        findings.warn(place.child("constraints").index(i).child("matchAttribute"), LintCode::kAlignsNothing,
                       "aligns nothing on some nodes: of " + one.attribute + ", " + words_of(one) +
                           "; any devices of such a node meet the constraint");
   }
@@ -37,9 +37,9 @@ void check_preferences(const json& metadata, const Place& place, const std::vect
   for (const allocator::PreferText::One& wanted : allocator::parse_prefer(text.get<std::string>()).preferences)
     for (const SilentAttribute& one : silent)
       if (is_about(one, wanted.attribute))
-        findings.warn(place.child("annotations").child(key), "same:" + wanted.attribute +
-                                                                 " is not met on some nodes: " + words_of(one) +
-                                                                 ", which says nothing about where a device is");
+        findings.warn(place.child("annotations").child(key), LintCode::kAlignsNothing,
+                      "same:" + wanted.attribute + " is not met on some nodes: " + words_of(one) +
+                          ", which says nothing about where a device is");
 }
 
 }  // namespace

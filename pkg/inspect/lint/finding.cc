@@ -1,6 +1,7 @@
 #include "pkg/inspect/lint/finding.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -81,18 +82,20 @@ Place Place::index(size_t i) const {
 
 Place place_of(const json& object, const Place& base, std::string_view field) {
   Place place = base;
-  const json* value = &object;
+  std::string path = base.path;
+  const auto say = [&path](const PathStep& step) {
+    path += step.in_brackets ? "[" + step.name + "]" : (path.empty() ? "" : ".") + step.name;
+  };
+  const json* value = &object;  // null: the rest of the way does not exist
   for (const PathStep& step : steps_of(field)) {
-    const json* below = step_down(*value, step, place);
-    if (below != nullptr) {
-      value = below;
-      continue;
-    }
-    if (step.name == "exactly") continue;  // requests of v1beta1 are flat
-    break;
+    const bool has_basic = value != nullptr && value->is_object() && !value->contains(step.name);
+    const json* below = value == nullptr ? nullptr : step_down(*value, step, place);
+    if (below == nullptr && value != nullptr && step.name == "exactly") continue;  // requests of v1beta1 are flat
+    if (below != nullptr && has_basic) say({"basic"});
+    say(step);
+    value = below;
   }
-  place.path =
-      base.path.empty() || field.empty() ? base.path + std::string(field) : base.path + "." + std::string(field);
+  place.path = path;
   return place;
 }
 
@@ -101,8 +104,18 @@ void FindingList::begin(const yaml::Positions& positions, size_t lines_before) {
   lines_before_ = lines_before;
 }
 
-void FindingList::add(Severity severity, const Place& place, std::string text) {
-  Finding finding{0, 0, severity, place.path, std::move(text)};
+std::string_view lint_code_name(LintCode code) {
+  static constexpr std::array<std::string_view, kLintCodes> kNames = {
+      "Unreadable",    "TooManyDocuments", "NoObject",       "NotAnObject",    "NotLookedAt",   "OldVersion",
+      "UnknownKind",   "UnknownField",     "FieldNeedsGate", "OldForm",        "ServerRefuses", "DoesNotCompile",
+      "BadVersion",    "UnknownName",      "SelectorFails",  "SelectsNothing", "ClassMissing",  "HasNoEffect",
+      "AlignsNothing", "BadParameters",    "ClaimNotNamed",  "RequestMissing", "ClaimUnused",   "ResourceNotOffered",
+      "HalfTaint",     "ReferenceMissing", "NeverFits"};
+  return kNames.at(static_cast<size_t>(code));
+}
+
+void FindingList::add(Severity severity, const Place& place, LintCode code, std::string text) {
+  Finding finding{0, 0, severity, code, place.path, std::move(text)};
   if (positions_ != nullptr) {
     if (const auto found = positions_->find(place.pointer); found != positions_->end()) {
       finding.line = found->second.line + lines_before_;
@@ -116,8 +129,9 @@ void FindingList::add(Finding finding) {
   if (!full()) all_.push_back(std::move(finding));
 }
 
-bool FindingList::has_errors() const {
-  return std::any_of(all_.begin(), all_.end(), [](const Finding& one) { return one.severity == Severity::kError; });
+size_t FindingList::errors() const {
+  return static_cast<size_t>(
+      std::count_if(all_.begin(), all_.end(), [](const Finding& one) { return one.severity == Severity::kError; }));
 }
 
 }  // namespace dra::inspect

@@ -1,7 +1,9 @@
 #include "pkg/inspect/lint/fix.h"
 
 #include <algorithm>
+#include <functional>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "pkg/inspect/lint/fields.h"
 #include "pkg/inspect/lint/known.h"
@@ -122,21 +124,53 @@ class Fixer {
     json* claims = list_below(spec, {"resourceClaims"});
     json* containers = list_below(spec, {"containers"});
     if (claims == nullptr || containers == nullptr) return;
+    const bool all_named = name_claims(spec, *claims);
     for (const json& claim : *claims) {
       const std::string name = text_value(claim, "name");
       if (name.empty()) continue;
       bool used = false;
-      for (const char* list : {"containers", "initContainers", "ephemeralContainers"}) {
-        json* all = list_below(spec, {list});
-        for (size_t i = 0; all != nullptr && i < all->size(); ++i) used = uses((*all)[i], claim, ns) || used;
-      }
-      if (used || containers->size() != 1 || !(*containers)[0].is_object()) continue;
+      each_container(spec, [&](json& container) { used = uses(container, claim, ns) || used; });
+      // A container that names a claim which the pod has not may mean this one.
+      if (used || !all_named || containers->size() != 1 || !(*containers)[0].is_object()) continue;
       json& resources = (*containers)[0]["resources"];
       if (!resources.is_object()) resources = json::object();
       if (!resources.contains("claims") || !resources["claims"].is_array()) resources["claims"] = json::array();
       resources["claims"].push_back({{"name", name}});
       note("container " + quote(text_value((*containers)[0], "name")) + " uses claim " + quote(name) + " now");
     }
+  }
+
+  static void each_container(json& spec, const std::function<void(json&)>& then) {
+    for (const char* list : {"containers", "initContainers", "ephemeralContainers"})
+      if (json* all = list_below(spec, {list}))
+        for (json& container : *all) then(container);
+  }
+
+  // Claims that containers name and the pod has not: each becomes the claim with a similar name that nothing uses.
+  // False: one is left.
+  bool name_claims(json& spec, const json& claims) {
+    std::set<std::string> unused;
+    for (const json& claim : claims) unused.insert(text_value(claim, "name"));
+    const std::set<std::string> known = unused;
+    std::vector<std::pair<json*, json*>> unknown;  // the container, and its entry
+    each_container(spec, [&](json& container) {
+      json* entries = list_below(container, {"resources", "claims"});
+      for (size_t i = 0; entries != nullptr && i < entries->size(); ++i) {
+        const std::string name = text_value((*entries)[i], "name");
+        unused.erase(name);
+        if (!name.empty() && !known.contains(name)) unknown.emplace_back(&container, &(*entries)[i]);
+      }
+    });
+    bool all_named = true;
+    for (const auto& [container, entry] : unknown) {
+      const std::string name = text_value(*entry, "name");
+      const std::string near = nearest(name, {unused.begin(), unused.end()});
+      all_named = all_named && !near.empty();
+      if (near.empty()) continue;
+      (*entry)["name"] = near;
+      note("container " + quote(text_value(*container, "name")) + ": claim " + quote(name) + " is now " + quote(near));
+    }
+    return all_named;
   }
 
   // Whether the container uses the claim. A request that the claim lacks becomes its only one.
@@ -225,8 +259,9 @@ Answer fix_answer(FixedManifest fixed, const std::vector<Finding>& left) {
   for (const Finding& finding : left) {
     if (finding.severity == Severity::kNote) continue;
     if (finding.severity == Severity::kError) answer.status = Status::kNo;
-    answer.notes.push_back("left, at line " + std::to_string(finding.line) + ": " +
-                           (finding.path.empty() ? "" : finding.path + ": ") + finding.text);
+    answer.notes.push_back(
+        (finding.line == 0 ? std::string("left: ") : "left, at line " + std::to_string(finding.line) + ": ") +
+        (finding.path.empty() ? "" : finding.path + ": ") + finding.text);
   }
   return answer;
 }

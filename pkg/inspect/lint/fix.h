@@ -1,6 +1,6 @@
 // The mistakes that lint finds most often, mended: old versions and `source` (migrate.h), requests without `exactly`,
 // misspelt fields and kinds, versions in selectors with leading zeros, a claim that the pod's only container does not
-// use, and a request that the claim lacks where it has only one.
+// use, a claim that a container misspells, and a request that the claim lacks where it has only one.
 //
 // Documents that need no change keep their text; a changed one is written anew, below the comments at its beginning.
 // Nothing is guessed: where two things could be meant, nothing is changed, and lint says what is wrong. Pure.

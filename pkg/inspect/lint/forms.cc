@@ -37,6 +37,7 @@ class FormLinter {
                       version == "resource.k8s.io/v1alpha1";
     const bool known = gone || version == "resource.k8s.io/v1beta1" || version == "resource.k8s.io/v1beta2";
     findings_.add(gone || !known ? Severity::kError : Severity::kWarning, place.child("apiVersion"),
+                  LintCode::kOldVersion,
                   !known ? version + " is not known; use resource.k8s.io/v1"
                   : gone ? version + " is no longer served; kubectl dra migrate -f FILE makes v1 of it"
                          : version + " is off by default on new servers; kubectl dra migrate -f FILE makes v1 of it");
@@ -47,7 +48,7 @@ class FormLinter {
                                                  "ResourceSlice"};
     if (std::find(kKinds.begin(), kKinds.end(), kind) != kKinds.end()) return;
     const std::string near = nearest(kind, kKinds);
-    findings_.error(place.child("kind"),
+    findings_.error(place.child("kind"), LintCode::kUnknownKind,
                     "resource.k8s.io/v1 has no kind " + quote(kind) +
                         (near.empty() ? "; it has " + join(kKinds, ", ") : "; did you mean " + quote(near) + "?"));
   }
@@ -71,7 +72,7 @@ class FormLinter {
     const auto report = [&](const json& holder, const Place& at) {
       const auto claims = holder.is_object() ? holder.find("resourceClaims") : holder.end();
       if (!holder.is_object() || claims == holder.end() || !claims->is_array() || claims->empty()) return;
-      findings_.warn(at.child("resourceClaims"),
+      findings_.warn(at.child("resourceClaims"), LintCode::kFieldNeedsGate,
                      "only servers with the feature gate DRAWorkloadResourceClaims keep it, which is off by default; "
                      "all others drop it, and every pod of the group gets a claim of its own: name one ResourceClaim "
                      "in the pods (resourceClaimName) to share it");
@@ -94,7 +95,7 @@ class FormLinter {
       for (size_t i = 0; i < claims->size(); ++i) {
         if (!(*claims)[i].is_object() || !(*claims)[i].contains("source")) continue;
         const std::string field = path_of(one.pointer) + "spec.resourceClaims[" + std::to_string(i) + "].source";
-        findings_.error(place_of(object, place, field), advice_for_source((*claims)[i]["source"]));
+        findings_.error(place_of(object, place, field), LintCode::kOldForm, advice_for_source((*claims)[i]["source"]));
       }
     }
   }
@@ -116,12 +117,14 @@ class FormLinter {
       if (newer.name != key) continue;
       const std::string gate(newer.gate), release(newer.release);
       if (!rules_.selectors_of_137)
-        return findings_.error(place, "field " + quote(key) + " is not known before Kubernetes " + release +
-                                          "; leave it out, or say --kubernetes-version=" + release);
-      return findings_.warn(place, "only servers of " + release + " with the feature gate " + gate +
-                                       " keep it, which is off by default; this version does not decide by it");
+        return findings_.error(place, LintCode::kUnknownField,
+                               "field " + quote(key) + " is not known before Kubernetes " + release +
+                                   "; leave it out, or say --kubernetes-version=" + release);
+      return findings_.warn(place, LintCode::kFieldNeedsGate,
+                            "only servers of " + release + " with the feature gate " + gate +
+                                " keep it, which is off by default; this version does not decide by it");
     }
-    findings_.error(place, "unknown field " + quote(key) + advice(tree, key));
+    findings_.error(place, LintCode::kUnknownField, "unknown field " + quote(key) + advice(tree, key));
   }
 
   // Where the field belongs: below here, or a field with a similar spelling.

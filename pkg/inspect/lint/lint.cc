@@ -13,6 +13,7 @@
 #include "pkg/inspect/lint/taint_rules.h"
 #include "pkg/inspect/state/document_text.h"
 #include "pkg/inspect/verbs/fits.h"
+#include "pkg/inspect/verbs/migrate.h"
 #include "pkg/yaml/yaml.h"
 
 namespace dra::inspect {
@@ -27,6 +28,7 @@ std::string member_string(const json& object, const char* key) {
 
 // A document that could be read.
 struct ReadDocument {
+  std::string text;
   json value;
   yaml::Positions positions;
   size_t lines_before = 0;
@@ -65,16 +67,17 @@ class FileLinter {
       document.lines_before = part.lines_before;
       auto value = yaml::parse_with_positions(part.text, document.positions);
       if (!value) {
-        readable_ = false;
-        findings_.add({part.lines_before + 1, 1, Severity::kError, "", value.error().message()});
+        all_read_ = false;
+        findings_.add({part.lines_before + 1, 1, Severity::kError, LintCode::kUnreadable, "", value.error().message()});
       } else if (!value->is_null()) {
+        document.text = part.text;
         document.value = std::move(*value);
         documents_.push_back(std::move(document));
       }
       if (findings_.full()) break;
       if (documents_.size() > kMaxDocuments) {
-        readable_ = false;
-        findings_.add({part.lines_before + 1, 1, Severity::kError, "",
+        all_read_ = false;
+        findings_.add({part.lines_before + 1, 1, Severity::kError, LintCode::kTooManyDocuments, "",
                        "the file has more than " + std::to_string(kMaxDocuments) +
                            " documents, and the rest is not looked at; split it"});
         break;
@@ -84,19 +87,22 @@ class FileLinter {
       for (const auto& [object, place] : objects_in(document.value)) known_.add(*object);
   }
 
-  void judge(std::string_view text) {
+  void judge() {
     size_t objects = 0;
     for (const ReadDocument& document : documents_) {
       findings_.begin(document.positions, document.lines_before);
       for (const auto& [object, place] : objects_in(document.value)) {
         if (findings_.full()) break;
         ++objects;
+        const size_t before = findings_.errors();
         judge_object(*object, place);
+        if (object->is_object()) has_errors_.push_back(findings_.errors() > before);
       }
-      if (findings_.full()) break;
+      if (findings_.full()) return;
     }
-    if (readable_ && objects == 0) findings_.add({0, 0, Severity::kWarning, "", "the file has no object in it"});
-    if (readable_ && known_.cluster() != nullptr && !selectors_.uncompilable) check_feasible(text);
+    if (all_read_ && objects == 0)
+      findings_.add({0, 0, Severity::kWarning, LintCode::kNoObject, "", "the file has no object in it"});
+    if (known_.cluster() != nullptr) check_feasible();
   }
 
   // Errors of a document before those of the next; what has no place comes last.
@@ -112,18 +118,15 @@ class FileLinter {
   void judge_object(const json& object, const Place& place) {
     const std::string version = member_string(object, "apiVersion"), kind = member_string(object, "kind");
     if (version.empty() || kind.empty()) {
-      if (!object.is_object()) readable_ = false;
-      return findings_.error(place, !object.is_object()
-                                        ? "this is not an object, which has apiVersion and kind"
-                                        : std::string(version.empty() ? "apiVersion" : "kind") + " is missing");
+      return findings_.error(place, LintCode::kNotAnObject,
+                             !object.is_object()
+                                 ? "this is not an object, which has apiVersion and kind"
+                                 : std::string(version.empty() ? "apiVersion" : "kind") + " is missing");
     }
     const size_t before = findings_.all().size();
     lint_forms(object, place, features_, findings_);
-    if (version == "resource.k8s.io/v1") {
-      lint_selectors(object, place, known_, options_.features, findings_, selectors_);
-      lint_parameters(object, place, findings_);
-      lint_alignment(object, place, known_, findings_);
-    }
+    if (version == "resource.k8s.io/v1") judge_devices(object, place, findings_);
+    if (version == "resource.k8s.io/v1beta1" || version == "resource.k8s.io/v1beta2") judge_as_newest(object, place);
     if (kind == "DeviceTaintRule") lint_taint_rule(object, place, known_, findings_);
     ServerRules rules;
     rules.ns = known_.ns();
@@ -131,12 +134,26 @@ class FileLinter {
     const ServerVerdict verdict = refused_by_server(object, rules);
     const bool pods = lint_pods(object, place, known_, verdict.known, findings_);
     for (size_t i = 0; i < verdict.refusals.size() && i < kMaxFindings; ++i)
-      if (version != "resource.k8s.io/v1" || !is_compiled(verdict.refusals[i]))
+      if (!version.starts_with("resource.k8s.io/v1") || !is_compiled(verdict.refusals[i]))
         add_refusal(object, place, verdict.refusals[i], before);
     if (!verdict.known && !pods && !version.starts_with("resource.k8s.io/") && kind != "PodGroup")
-      findings_.add(Severity::kNote, place,
+      findings_.add(Severity::kNote, place, LintCode::kNotLookedAt,
                     "not looked at: " + name_of(object) + ", as kind " + kind + " of " + version +
                         " is not known here, and no template of a pod is in it");
+  }
+
+  void judge_devices(const json& object, const Place& place, FindingList& findings) {
+    lint_selectors(object, place, known_, options_.features, findings, selectors_);
+    lint_parameters(object, place, findings);
+    lint_alignment(object, place, known_, findings);
+  }
+
+  // The API server stores older versions as v1: what is wrong with that is reported where the file has it.
+  void judge_as_newest(const json& object, const Place& place) {
+    FindingList newest;
+    judge_devices(as_newest(object), Place(), newest);
+    for (const Finding& one : newest.all())
+      findings_.add(one.severity, place_of(object, place, one.path), one.code, one.text);
   }
 
   // Whether it is about an expression that lint_selectors() compiled, by the rules of the cluster's release and
@@ -157,9 +174,11 @@ class FileLinter {
     const std::string name = refusal.field.substr(refusal.field.rfind('.') + 1);
     if (const size_t failed = refusal.why.find("compilation failed: ");
         refusal.field.ends_with(".cel.expression") && failed != std::string::npos)
-      return findings_.error(at, words_of_compile_error(std::string_view(refusal.why).substr(failed)));
-    findings_.error(at, refusal.unknown ? "unknown field " + quote(name)
-                                        : "the API server refuses " + name_of(object) + ": " + refusal.why);
+      return findings_.error(at, LintCode::kDoesNotCompile,
+                             words_of_compile_error(std::string_view(refusal.why).substr(failed)));
+    findings_.error(at, refusal.unknown ? LintCode::kUnknownField : LintCode::kServerRefuses,
+                    refusal.unknown ? "unknown field " + quote(name)
+                                    : "the API server refuses " + name_of(object) + ": " + refusal.why);
   }
 
   static std::string name_of(const json& object) {
@@ -170,27 +189,42 @@ class FileLinter {
     return member_string(object, "kind") + (name.empty() ? "" : " " + name);
   }
 
-  // Requests that even an empty fleet could not meet.
-  void check_feasible(std::string_view text) {
-    const auto report = [this](const std::string& message) {
-      // What is wrong with an object has been said with its place.
-      if (!findings_.has_errors()) findings_.add({0, 0, Severity::kError, "", message});
+  // Requests that even an empty fleet could not meet. Of each object that can be read, whatever is wrong with others.
+  void check_feasible() {
+    std::string text;
+    for (const ReadDocument& document : documents_)
+      if (document.value.is_object()) text += document.text + "\n---\n";
+    const auto report = [this](const Error& error) {
+      findings_.add({0, 0, Severity::kError, LintCode::kUnreadable, "", error.message()});
     };
     const auto manifest = read_manifest(text, known_.ns());
-    if (!manifest) return report(manifest.error().message());
+    if (!manifest) {
+      // What is wrong with an object has been said with its place.
+      if (findings_.errors() == 0) report(manifest.error());
+      return;
+    }
+    for (const auto& [number, error] : manifest->broken)
+      if (number >= has_errors_.size() || !has_errors_[number]) report(error);
     FitsOptions asked;
     asked.state = options_;
     asked.on_empty = true;
     asked.copies = 1;
     asked.count_more = false;
     const auto answers = fits(*known_.cluster(), *manifest, asked);
-    if (!answers) return report(answers.error().message());
-    for (const FitAnswer& answer : *answers)
-      if (answer.fit == Fit::kNever && !names_missing_class(answer.why))
-        findings_.add(
-            {0, 0, Severity::kError, answer.what, "would not fit even if the cluster were empty: " + answer.why});
+    if (!answers) return report(answers.error());
+    for (const FitAnswer& answer : *answers) {
+      if (answer.fit == Fit::kBroken)
+        findings_.add({0, 0, Severity::kError, LintCode::kReferenceMissing, answer.what, answer.why});
+      if (answer.fit == Fit::kNever && !names_missing_class(answer.why) && !is_uncompilable(answer.why))
+        findings_.add({0, 0, Severity::kError, LintCode::kNeverFits, answer.what,
+                       "would not fit even if the cluster were empty: " + answer.why});
+    }
   }
 
+  // Said at the selector.
+  bool is_uncompilable(const std::string& why) const {
+    return selectors_.uncompilable && why.find("compil") != std::string::npos;
+  }
   bool names_missing_class(const std::string& why) const {
     return std::any_of(selectors_.missing_classes.begin(), selectors_.missing_classes.end(),
                        [&](const std::string& name) { return why.find(quote(name)) != std::string::npos; });
@@ -202,7 +236,8 @@ class FileLinter {
   FindingList findings_;
   SelectorFindings selectors_;
   std::vector<ReadDocument> documents_;
-  bool readable_ = true;
+  std::vector<bool> has_errors_;  // by object of the file
+  bool all_read_ = true;
 };
 
 }  // namespace
@@ -213,14 +248,20 @@ Result<std::vector<Finding>> lint(std::string_view text, const Objects* objects,
     return fail(Code::kResourceExhausted, "the file is larger than " + std::to_string(kMaxManifest) + " bytes");
   FileLinter linter(objects, options, ns);
   linter.read(text);
-  linter.judge(text);
+  linter.judge();
   return linter.take();
 }
 
 Answer lint_answer(const std::vector<Finding>& findings, const std::string& file, bool strict) {
   Answer answer{"DRALint"};
-  Table table{
-      "", "findings", {{"PLACE", "place"}, {"SEVERITY", "severity"}, {"FIELD", "field"}, {"FINDING", "finding"}}, {}};
+  Table table{"",
+              "findings",
+              {{"PLACE", "place"},
+               {"SEVERITY", "severity"},
+               {"CODE", "code", true},
+               {"FIELD", "field"},
+               {"FINDING", "finding"}},
+              {}};
   bool clean = true;
   for (const Finding& finding : findings) {
     const bool error = finding.severity == Severity::kError, note = finding.severity == Severity::kNote;
@@ -232,7 +273,7 @@ Answer lint_answer(const std::vector<Finding>& findings, const std::string& file
           error  ? Cell("error", Tone::kBad)
           : note ? Cell("note", Tone::kDim)
                  : Cell("warning", Tone::kWarn),
-          finding.path, finding.text}});
+          std::string(lint_code_name(finding.code)), finding.path, finding.text}});
   }
   if (clean)
     answer.say("NothingWrong",

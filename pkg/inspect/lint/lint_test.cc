@@ -410,6 +410,73 @@ TEST(LintExamples, AreClean) {
   EXPECT_GT(files, 30u);
 }
 
+// ---- one object beside others
+
+constexpr const char* kBrokenPod =
+    "apiVersion: v1\nkind: Pod\nmetadata: {name: broken}\nspec:\n  containers: [{name: c, image: i, resources: "
+    "{claims: [{name: g}]}}]\n  resourceClaims: [{name: g, resourceClaimTemplateName: none}]\n---\n";
+
+// What is wrong with one object hides nothing of the others: a missing template, a document that is no YAML, an object
+// that cannot be read, a selector that does not compile.
+TEST(Lint, WhatIsBrokenHidesNothing) {
+  const TwoDrivers fleet;
+  const std::string many = claim_template("deviceClassName: gpu.acme.test, count: 9");
+  const std::string never = "resourceclaimtemplate/t: would not fit even if the cluster were empty";
+  expect_said(
+      said(kBrokenPod + many, &fleet.objects),
+      "pod/broken: ResourceClaimTemplate default/none (used by pod claim \"g\") is neither in the file nor in the "
+      "cluster");
+  expect_said(said(kBrokenPod + many, &fleet.objects), never);
+  expect_said(said("a: [\n---\n" + many, &fleet.objects), never);
+  expect_said(said("7\n---\n" + many, &fleet.objects), never);
+  expect_said(said("apiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata: {name: odd}\nspec: {devices: 3}\n"
+                   "---\n" +
+                       many,
+                   &fleet.objects),
+              never);
+  const std::string bad =
+      "apiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata: {name: bad}\nspec: {devices: "
+      "{requests: [{name: dev, exactly: {deviceClassName: gpu.acme.test, selectors: [{cel: "
+      "{expression: 'device.driver =='}}]}}]}}\n---\n";
+  const auto both = said(bad + many, &fleet.objects);
+  expect_said(both, never);
+  expect_said(both, "does not compile");
+  expect_unsaid(both, "resourceclaim/bad: would not fit");
+}
+
+// Beside an earlier object of the file it would not fit either, but that is not why it never fits.
+TEST(Lint, NeverFitsIsAboutTheObjectAlone) {
+  const TwoDrivers fleet;
+  const std::string first =
+      "apiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata: {name: first}\nspec: {devices: {requests: "
+      "[{name: "
+      "dev, exactly: {deviceClassName: gpu.acme.test, count: 2}}]}}\n---\n";
+  const auto lines = said(first + claim_template("deviceClassName: gpu.acme.test, count: 9"), &fleet.objects);
+  expect_said(lines, "would not fit even if the cluster were empty");
+  expect_unsaid(lines, "in use");
+}
+
+// Servers still take v1beta1 and v1beta2, and judge them as v1.
+TEST(Lint, OlderVersionsAreJudgedAsTheNewest) {
+  const TwoDrivers fleet;
+  const std::string flat =
+      "kind: ResourceClaim\nmetadata: {name: old}\nspec:\n  devices:\n    requests:\n    - name: dev\n"
+      "      deviceClassName: gpu.acme.tset\n      selectors:\n      - cel: {expression: 'device.driver =='}\n"
+      "    - name: other\n      deviceClassName: gpu.acme.test\n      selectors:\n"
+      "      - cel: {expression: 'device.attributes[\"gpu.acme.test\"].model == \"B2\"'}\n";
+  const auto lines = said("apiVersion: resource.k8s.io/v1beta1\n" + flat, &fleet.objects);
+  expect_said(lines,
+              "8 error spec.devices.requests[0].deviceClassName: device class \"gpu.acme.tset\" does not exist; "
+              "did you mean \"gpu.acme.test\"?");
+  expect_said(lines, "10 error spec.devices.requests[0].selectors[0].cel.expression: does not compile");
+  expect_said(lines, "14 warning spec.devices.requests[1].selectors[0].cel.expression: matches none of 2 devices");
+  EXPECT_EQ(joined(lines).find("does not compile"), joined(lines).rfind("does not compile")) << joined(lines);
+  const std::string nested =
+      "apiVersion: resource.k8s.io/v1beta2\nkind: ResourceClaim\nmetadata: {name: old}\nspec:\n  devices:\n"
+      "    requests:\n    - name: dev\n      exactly:\n        deviceClassName: gpu.acme.tset\n";
+  expect_said(said(nested, &fleet.objects), "9 error spec.devices.requests[0].exactly.deviceClassName: device class");
+}
+
 // ---- --fix
 
 TEST(LintFix, MendsTheCommonestAndNothingElse) {
@@ -447,6 +514,21 @@ TEST(LintFix, OldVersionsAreMigratedAndLostCommentsNamed) {
   ASSERT_TRUE(fixed) << fixed.error().message();
   EXPECT_EQ(said(fixed->text), std::vector<std::string>{}) << fixed->text;
   EXPECT_EQ(fixed->lost, std::vector<std::string>{"comments inside of the document at line 1"});
+}
+
+TEST(LintFix, AMisspeltClaimIsRenamedAndNoneAdded) {
+  const auto pod = [](const std::string& named) {
+    return "apiVersion: v1\nkind: Pod\nmetadata: {name: p}\nspec:\n  containers: [{name: c, image: i, resources: "
+           "{claims: [{name: " +
+           named + "}]}}]\n  resourceClaims: [{name: gpus, resourceClaimName: x}]\n";
+  };
+  const auto fixed = fix_manifest(pod("gpuss"), nullptr, "default");
+  ASSERT_TRUE(fixed) << fixed.error().message();
+  EXPECT_EQ(fixed->done, std::vector<std::string>{"Pod p: container \"c\": claim \"gpuss\" is now \"gpus\""});
+  EXPECT_EQ(said(fixed->text), std::vector<std::string>{}) << fixed->text;
+  const auto other = fix_manifest(pod("network"), nullptr, "default");
+  ASSERT_TRUE(other);
+  EXPECT_EQ(other->text, pod("network")) << "nobody knows which of the two names is wrong";
 }
 
 // What could be meant in two ways is left alone.

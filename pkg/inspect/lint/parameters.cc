@@ -33,9 +33,9 @@ void lint_configs(const json* holder, const Place& place, FindingList& findings)
       Place member = at;
       for (const std::string& key : problem.path) member = member.child(key);
       if (problem.gate.empty())
-        findings.error(member, problem.text + "; " + kAtPrepare);
+        findings.error(member, LintCode::kBadParameters, problem.text + "; " + kAtPrepare);
       else
-        findings.warn(member, problem.text + "; while it is off " + kAtPrepare);
+        findings.warn(member, LintCode::kBadParameters, problem.text + "; while it is off " + kAtPrepare);
     }
   }
 }

@@ -101,7 +101,7 @@ class PodLinter {
       std::vector<std::string> names;
       for (const PodClaim& one : claims_) names.push_back(one.name);
       if (!judged_ && !name.empty())
-        findings_.error(place.child("name"),
+        findings_.error(place.child("name"), LintCode::kClaimNotNamed,
                         "container " + quote(container) + " names claim " + quote(name) +
                             ", which is not in the pod's resourceClaims" +
                             (names.empty() ? "; add it there" : "; these are " + join(names, ", ")));
@@ -112,7 +112,7 @@ class PodLinter {
     const std::vector<std::string>& requests = *found->requests;
     if (std::find(requests.begin(), requests.end(), request) != requests.end()) return;
     const std::string near = nearest(request, requests);
-    findings_.error(place.child("request"),
+    findings_.error(place.child("request"), LintCode::kRequestMissing,
                     "container " + quote(container) + " asks for request " + quote(request) + " of claim " +
                         quote(name) + ", and " + found->source + " has " +
                         (requests.empty() ? "no request" : "only " + join(requests, ", ")) +
@@ -124,10 +124,11 @@ class PodLinter {
   void unused() {
     for (const PodClaim& claim : claims_)
       if (!claim.used && !claim.name.empty())
-        findings_.warn(claim.place, "no container uses claim " + quote(claim.name) +
-                                        ": its devices are taken, and no container sees them; add resources.claims "
-                                        "[{name: " +
-                                        claim.name + "}] to a container");
+        findings_.warn(claim.place, LintCode::kClaimUnused,
+                       "no container uses claim " + quote(claim.name) +
+                           ": its devices are taken, and no container sees them; add resources.claims "
+                           "[{name: " +
+                           claim.name + "}] to a container");
   }
 
   // Resources like nvidia.com/gpu, which a device plugin or a DeviceClass must offer. Until one does, the pod waits.
@@ -147,10 +148,11 @@ class PodLinter {
     const std::set<std::string>& offered = known_.extended_resources();
     if (offered.contains(name)) return;
     const std::string near = nearest(name, {offered.begin(), offered.end()});
-    findings_.warn(place, "no node has a device plugin for " + name + ", and no DeviceClass has extendedResourceName " +
-                              name + ": the pod would wait; " +
-                              (near.empty() ? "set it on a class, or ask for the device by a claim"
-                                            : "did you mean " + quote(near) + "?"));
+    findings_.warn(place, LintCode::kResourceNotOffered,
+                   "no node has a device plugin for " + name + ", and no DeviceClass has extendedResourceName " + name +
+                       ": the pod would wait; " +
+                       (near.empty() ? "set it on a class, or ask for the device by a claim"
+                                     : "did you mean " + quote(near) + "?"));
   }
 
   static bool is_nothing(const json& amount) {

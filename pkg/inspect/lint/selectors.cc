@@ -87,10 +87,11 @@ class SelectorLinter {
     found_.missing_classes.insert(name);
     const std::vector<std::string> names = known_.class_names();
     const std::string near = nearest(name, names);
-    findings_.error(place, "device class " + quote(name) + " does not exist" +
-                               (!near.empty()   ? "; did you mean " + quote(near) + "?"
-                                : names.empty() ? "; the cluster has no device class: is the driver installed?"
-                                                : "; there are " + some_of(names)));
+    findings_.error(place, LintCode::kClassMissing,
+                    "device class " + quote(name) + " does not exist" +
+                        (!near.empty()   ? "; did you mean " + quote(near) + "?"
+                         : names.empty() ? "; the cluster has no device class: is the driver installed?"
+                                         : "; there are " + some_of(names)));
   }
 
   // Kubernetes counts the time of a toleration only for NoExecute, which "no effect" includes.
@@ -98,7 +99,7 @@ class SelectorLinter {
     const std::string effect = member_text(toleration, "effect");
     if (!toleration.is_object() || !toleration.contains("tolerationSeconds") || effect.empty() || effect == "NoExecute")
       return;
-    findings_.warn(place.child("tolerationSeconds"),
+    findings_.warn(place.child("tolerationSeconds"), LintCode::kHasNoEffect,
                    "counts only for the effect NoExecute, and this toleration is for " + effect +
                        ": it has no effect; leave it out, or write effect: NoExecute");
   }
@@ -110,27 +111,30 @@ class SelectorLinter {
     const SelectorTrial trial = try_selector(cluster != nullptr ? *cluster : kNothing, expression, features_, before);
     if (!trial.compile_error.empty()) {
       found_.uncompilable = true;
-      findings_.error(place,
+      findings_.error(place, LintCode::kDoesNotCompile,
                       words_of_compile_error(trial.compile_error) + (trial.hint.empty() ? "" : "; " + trial.hint));
       return;
     }
     const std::vector<BadVersion> versions = bad_versions(expression);
     for (const BadVersion& version : versions)
       findings_.error(
-          place, "semver(" + quote(version.text) + ") compiles and fails on every device, because " +
-                     quote(version.text) + " is not a semantic version (" + version.why + "); " +
-                     (version.instead.empty() ? "a version is MAJOR.MINOR.PATCH, three numbers without leading zeros"
-                                              : "write semver(" + quote(version.instead) + ")"));
+          place, LintCode::kBadVersion,
+          "semver(" + quote(version.text) + ") compiles and fails on every device, because " + quote(version.text) +
+              " is not a semantic version (" + version.why + "); " +
+              (version.instead.empty() ? "a version is MAJOR.MINOR.PATCH, three numbers without leading zeros"
+                                       : "write semver(" + quote(version.instead) + ")"));
     if (cluster == nullptr || trial.devices == 0 || !versions.empty()) return;
-    for (const std::string& unknown : trial.unknown_names) findings_.warn(place, unknown);
+    for (const std::string& unknown : trial.unknown_names) findings_.warn(place, LintCode::kUnknownName, unknown);
     const std::string devices = counted(trial.devices, "device") + whose;
     if (trial.failed > 0)
-      findings_.warn(place, "fails on " + std::to_string(trial.failed) + " of " + devices + ", first on " +
-                                trial.first_failed + ": " + first_line(trial.first_error) +
-                                (trial.hint.empty() ? "" : "; " + trial.hint));
+      findings_.warn(place, LintCode::kSelectorFails,
+                     "fails on " + std::to_string(trial.failed) + " of " + devices + ", first on " +
+                         trial.first_failed + ": " + first_line(trial.first_error) +
+                         (trial.hint.empty() ? "" : "; " + trial.hint));
     if (trial.matched == 0)
-      findings_.warn(place, "matches none of " + devices +
-                                (trial.values.empty() ? "" : "; they have " + join(trial.values, "; ")));
+      findings_.warn(
+          place, LintCode::kSelectsNothing,
+          "matches none of " + devices + (trial.values.empty() ? "" : "; they have " + join(trial.values, "; ")));
   }
 
   const Known& known_;

@@ -8,7 +8,7 @@ namespace dra::inspect {
 
 void lint_taint_rule(const nlohmann::json& object, const Place& place, const Known& known, FindingList& findings) {
   for (const HalfTaint& half : known.half_taints_of(object))
-    findings.warn(place.child("spec").child("deviceSelector").child("device"),
+    findings.warn(place.child("spec").child("deviceSelector").child("device"), LintCode::kHalfTaint,
                   "taints device " + half.device.text() + ", but not " + counted(half.usable.size(), "device") +
                       " cut from it (" + half.usable.front() +
                       (half.usable.size() > 1 ? " to " + half.usable.back() : "") +

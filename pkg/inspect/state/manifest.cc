@@ -217,7 +217,9 @@ Result<Manifest> read_manifest(std::string_view text, const std::string& ns) {
   Manifest manifest;
   for (size_t i = 0; i < documents->size(); ++i)
     if (auto added = add_document(manifest, (*documents)[i], ns); !added)
-      return fail(added.error().wrap("document " + std::to_string(i + 1)));
+      manifest.broken.emplace(i, added.error().wrap("document " + std::to_string(i + 1)));
+  if (!manifest.broken.empty() && manifest.broken.size() == documents->size())
+    return fail(manifest.broken.begin()->second);
   return manifest;
 }
 

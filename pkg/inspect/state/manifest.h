@@ -7,6 +7,7 @@
 // and those of pkg/yaml. Pure.
 #pragma once
 
+#include <map>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
@@ -51,9 +52,12 @@ struct Manifest {
   std::vector<std::shared_ptr<const api::DeviceClass>> classes;
   std::vector<std::shared_ptr<const api::PersistentVolumeClaim>> volume_claims;
   std::vector<std::string> skipped;  // "Service web"
+  // Objects that cannot be read, by their number in the file, from 0: the error begins with "document 3".
+  std::map<size_t, Error> broken;
 };
 
-// Objects without a namespace get `ns`. Errors begin with the document's number and name the field.
+// Objects without a namespace get `ns`. Errors: the file is no YAML, is too large, or none of its objects can be read;
+// they name the field.
 Result<Manifest> read_manifest(std::string_view text, const std::string& ns);
 
 // The documents of a file in order, with Lists expanded. For all verbs with -f.

@@ -19,16 +19,28 @@ std::string attribute_text(const api::Device& device, std::string_view wanted) {
   return "";
 }
 
-// Without a profile: the type, and the amounts of each counter, whichever set that belongs to.
-std::string shape_name(const api::Device& device, const CounterAmounts& use) {
+// Whether it takes all of each counter set that it draws on.
+bool takes_all(const CounterAmounts& use, const CounterAmounts& totals) {
+  return std::all_of(totals.begin(), totals.end(), [&](const auto& total) {
+    const bool drawn_on =
+        std::any_of(use.begin(), use.end(), [&](const auto& one) { return one.first.first == total.first.first; });
+    const auto used = use.find(total.first);
+    return !drawn_on || (used != use.end() && used->second == total.second);
+  });
+}
+
+// Without a profile: the type, and the amounts of each counter, whichever set that belongs to. A whole card has so many
+// counters that they would drown the others.
+std::string shape_name(const api::Device& device, const CounterAmounts& use, const CounterAmounts& totals) {
   if (std::string profile = attribute_text(device, "profile"); !profile.empty()) return profile;
   std::string type = attribute_text(device, "type");
   std::map<std::string, inventory::Amount> sums;
   for (const auto& [counter, amount] : use) sums[counter.second] += amount;
   if (sums.size() > 2 && !type.empty()) return type;
+  if (sums.size() > 2 && takes_all(use, totals)) return "whole";
   std::string text = type.empty() ? "" : type + " ";
   for (const auto& [name, amount] : sums)
-    text += (text.empty() || text.back() == ' ' ? "" : ",") + name + "=" + inventory::amount_text(amount);
+    text += (text.empty() || text.back() == ' ' ? "" : ",") + name + "=" + inventory::short_amount_text(amount);
   return text;
 }
 
@@ -109,7 +121,8 @@ std::vector<FreeShape> free_shapes(const std::vector<const api::ResourceSlice*>&
                                    const std::vector<inventory::DeviceInfo>& devices) {
   std::map<std::string_view, const inventory::DeviceInfo*> info;
   for (const inventory::DeviceInfo& device : devices) info[device.name.device] = &device;
-  CounterAmounts left = counter_totals(slices);
+  const CounterAmounts totals = counter_totals(slices);
+  CounterAmounts left = totals;
   std::map<std::string, ShapeParts> shapes;
   for (const api::ResourceSlice* slice : slices)
     for (const api::Device& device : slice->devices) {
@@ -118,7 +131,7 @@ std::vector<FreeShape> free_shapes(const std::vector<const api::ResourceSlice*>&
       Partition part{counter_use(device)};
       if (!known->second->holders.empty())
         for (const auto& [counter, amount] : part.use) left[counter] -= amount;
-      ShapeParts& shape = shapes[shape_name(device, part.use)];
+      ShapeParts& shape = shapes[shape_name(device, part.use, totals)];
       ++shape.total;
       if (may_be_had(*known->second)) shape.free.push_back(std::move(part));
     }

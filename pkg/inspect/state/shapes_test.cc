@@ -6,6 +6,8 @@
 #include <map>
 
 #include "pkg/base/random.h"
+#include "pkg/inspect/state/state.h"
+#include "pkg/inventory/amount.h"
 
 namespace dra::inspect {
 namespace {
@@ -159,6 +161,45 @@ TEST(FreeShapes, ManyLookalikesAreCountedInBoundedTime) {
   ASSERT_EQ(shapes.size(), 1u);
   EXPECT_EQ(shapes[0].free, 20u);
   EXPECT_TRUE(shapes[0].exact);
+}
+
+// A whole card draws on so many counters that their list would drown the partitions.
+TEST(Shapes, AWholeCardIsNamedSo) {
+  auto slice = std::make_shared<api::ResourceSlice>();
+  slice->metadata.name = "s";
+  slice->driver = "d";
+  slice->pool = {"p", 1, 1};
+  slice->node_name = "n";
+  const std::map<std::string, std::string, std::less<>> all{{"m0", "1"}, {"m1", "1"}, {"memory", "80Gi"}};
+  slice->shared_counters.push_back({"set", {all.begin(), all.end()}});
+  for (const bool whole : {true, false}) {
+    api::Device& device = slice->devices.emplace_back();
+    device.name = whole ? "card" : "half";
+    api::DeviceCounterConsumption use{"set", {{"m0", "1"}, {"memory", whole ? "80Gi" : "40Gi"}}};
+    if (whole) use.counters["m1"] = "1";
+    device.consumes_counters.push_back(use);
+  }
+  Objects objects;
+  auto node = std::make_shared<api::Node>();
+  node->metadata.name = "n";
+  objects.nodes["n"] = node;
+  objects.slices["s"] = slice;
+  State state(objects, {});
+  const auto pool = state.inventory.pool_on("d", "p", "n");
+  ASSERT_TRUE(pool);
+  EXPECT_EQ(shapes_text(free_shapes({slice.get()}, state.inventory.devices(pool->id))),
+            "1 x m0=1,memory=40Gi or 1 x whole");
+}
+
+// The shorter of two exact notations; small and broken amounts as they are.
+TEST(Shapes, AmountsAreShort) {
+  const auto shown = [](const char* text) {
+    return inventory::short_amount_text(inventory::to_amount(*api::Quantity::parse(text)));
+  };
+  for (const char* text : {"60G", "100G", "80Gi", "127G", "1536Mi", "0", "17", "65536", "999999", "1.5", "1234567"})
+    EXPECT_EQ(shown(text), text);
+  EXPECT_EQ(shown("29296875Ki"), "30G");
+  EXPECT_EQ(shown("85899345920"), "80Gi");
 }
 
 }  // namespace

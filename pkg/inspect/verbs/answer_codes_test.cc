@@ -1,10 +1,12 @@
-// docs/answers.schema.json lists every code of pkg/verdict and of broken links. Runs in the root of the sources.
+// docs/answers.schema.json lists every code of pkg/verdict, of broken links and of lint's findings. Runs in the root of
+// the sources.
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "pkg/inspect/lint/finding.h"
 #include "pkg/inspect/verbs/chain.h"
 #include "pkg/verdict/causes.h"
 
@@ -25,6 +27,11 @@ TEST(AnswerCodes, AreInTheSchema) {
   const nlohmann::json& remedies =
       schema["$defs"]["Statement"]["properties"]["remedies"]["items"]["properties"]["code"]["enum"];
   for (const std::string& code : verdict::change_kind_names()) EXPECT_TRUE(listed(remedies, code)) << code;
+  const nlohmann::json& findings =
+      schema["$defs"]["DRALint"]["properties"]["findings"]["items"]["properties"]["code"]["enum"];
+  for (int i = 0; i < kLintCodes; ++i)
+    EXPECT_TRUE(listed(findings, std::string(lint_code_name(static_cast<LintCode>(i))))) << i;
+  EXPECT_EQ(findings.size(), static_cast<size_t>(kLintCodes));
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include "pkg/inspect/verbs/judge.h"
 #include "pkg/inspect/verbs/manager.h"
 #include "pkg/inspect/verbs/pod_owners.h"
+#include "pkg/inspect/verbs/replay.h"
 #include "pkg/inspect/verbs/rollout.h"
 #include "pkg/inspect/verbs/top.h"
 #include "pkg/protocol/group_claims.h"
@@ -192,6 +193,30 @@ JudgedPod judge_with_group(Answer& answer, State& state, const api::Pod& pod, co
   return judged;
 }
 
+void add_judged(Answer& answer, const JudgedPod& judged) {
+  answer.lines.insert(answer.lines.end(), judged.lines.begin(), judged.lines.end());
+  answer.statements.insert(answer.statements.end(), judged.statements.begin(), judged.statements.end());
+}
+
+// --node, for a pod that is on another one: the same question as if it were not decided yet.
+void explain_other_node(Answer& answer, const State& state, const api::Pod& pod, const ExplainOptions& options) {
+  const auto known = state.objects.pods.find(pod.metadata.key());
+  if (known == state.objects.pods.end()) return;
+  const Objects objects = before_decision(state.objects, {known->second});
+  State before(objects, state.options);
+  const api::Pod& anew = *objects.pods.at(pod.metadata.key());
+  const Chain chain = chain_of(before, anew);
+  if (!chain.broken.empty() || chain.hidden > 0) return;
+  JudgedPod judged = judge_waiting(before, anew, chain, options);
+  say_first(judged, {"OtherNode",
+                     "If it were decided anew, for node " + options.node + " alone:",
+                     ref_of(pod),
+                     "",
+                     {},
+                     {{"nodes", {options.node}}}});
+  add_judged(answer, judged);
+}
+
 // Entries that represent claims of the pod's PodGroup, which others make and allocate.
 void explain_group_claims(Answer& answer, const State& state, const api::Pod& pod) {
   for (const api::PodResourceClaim& entry : pod.resource_claims) {
@@ -207,11 +232,6 @@ void explain_group_claims(Answer& answer, const State& state, const api::Pod& po
                 ref_of(pod), "spec.resourceClaims[" + entry.name + "]"});
     answer.status = ours ? Status::kNo : Status::kUnknown;
   }
-}
-
-void add_judged(Answer& answer, const JudgedPod& judged) {
-  answer.lines.insert(answer.lines.end(), judged.lines.begin(), judged.lines.end());
-  answer.statements.insert(answer.statements.end(), judged.statements.begin(), judged.statements.end());
 }
 
 // The claim for its extended resources is made when a node is chosen; what the pod counts itself, its quota has.
@@ -386,6 +406,8 @@ Answer explain_pod(State& state, const api::Pod& pod, const ExplainOptions& opti
   } else if (waiting && chain.broken.empty())
     explain_waiting_pod(answer, state, pod, chain, options);
   if (waiting) say_manager(answer, objects, pod);
+  if (!waiting && !pod.terminal() && !options.node.empty() && options.node != pod.node_name)
+    explain_other_node(answer, state, pod, options);
   note_unused_claims(answer, pod);
   answer.tables.push_back(std::move(table));
   add_hidden(answer, objects);

@@ -19,6 +19,7 @@ namespace {
 using allocator::Outcome;
 
 constexpr const char* kQuotaRefuses = "QuotaRefuses";
+constexpr const char* kReferenceMissing = "ReferenceMissing";
 constexpr std::string_view kOwnUid = "fits-";       // begins the uids of claims that are on no server
 constexpr std::string_view kOfFile = "fits-file-";  // of claims of the file that workloads name
 
@@ -422,6 +423,16 @@ std::vector<Asked> questions_of(const Manifest& manifest, uint32_t copies) {
   return asked;
 }
 
+FitAnswer broken_answer(const Asked& asked, const Error& error) {
+  FitAnswer answer;
+  answer.what = asked.what;
+  answer.copies = asked.copies;
+  answer.fit = Fit::kBroken;
+  answer.why = error.message();
+  answer.cause = kReferenceMissing;
+  return answer;
+}
+
 std::string devices_text(const std::vector<api::AllocationResult>& results) {
   std::string text;
   for (const api::AllocationResult& allocation : results)
@@ -441,6 +452,8 @@ std::string_view fit_name(Fit fit) {
       return "alone";
     case Fit::kNever:
       return "never";
+    case Fit::kBroken:
+      return "broken";
     case Fit::kUnknown:
       break;
   }
@@ -467,13 +480,22 @@ Result<std::vector<FitAnswer>> fits(const Objects& objects, const Manifest& mani
   std::vector<FitAnswer> answers;
   for (const Asked& asked : questions_of(manifest, options.copies)) {
     auto answer = now.run(asked, options.count_more);
-    if (!answer) return fail(answer.error().wrap(asked.what));
+    if (!answer) {
+      answers.push_back(broken_answer(asked, answer.error()));
+      continue;
+    }
     if (options.on_empty && answer->fit == Fit::kNow) answer->fit = Fit::kWhenEmpty;
     const bool was_alone = options.on_empty && answers.empty();
     if (answer->fit == Fit::kNever && !was_alone) {
       on_empty = std::make_unique<Fitting>(sources, empty);
       const auto then = on_empty->run(asked, false);
       if (then && then->fit == Fit::kNow) answer->fit = options.on_empty ? Fit::kAlone : Fit::kWhenEmpty;
+      // What comes before it in the file is not why it never fits.
+      if (then && then->fit == Fit::kNever && options.on_empty) {
+        answer->why = then->why;
+        answer->cause = then->cause;
+        answer->placed = then->placed;
+      }
       if (then && then->fit == Fit::kUnknown) answer->fit = Fit::kUnknown;
       if (answer->fit == Fit::kAlone) answer->why = "not beside what comes before it in the file: " + answer->why;
     }
@@ -512,7 +534,9 @@ Answer to_answer(const std::vector<FitAnswer>& found, const Manifest& manifest, 
                           {one.what, Cell(std::string(fit_name(one.fit)), tone), one.copies, one.placed,
                            one.more_counted_out ? Cell(one.more) : Cell(">=" + std::to_string(one.more)), node,
                            devices_text(one.first), one.cause, one.why}});
-    if (one.fit == Fit::kUnknown)
+    if (one.fit == Fit::kBroken)
+      answer.status = Status::kUsage;
+    else if (one.fit == Fit::kUnknown && answer.status != Status::kUsage)
       answer.status = Status::kUnknown;
     else if (one.fit != good && answer.status == Status::kYes)
       answer.status = Status::kNo;
@@ -523,6 +547,10 @@ Answer to_answer(const std::vector<FitAnswer>& found, const Manifest& manifest, 
                         "",
                         {{"copies", one.copies}, {"placed", one.placed}},
                         {{"asked", {one.what}}}});
+  }
+  for (const auto& [number, error] : manifest.broken) {
+    answer.notes.push_back("not checked: " + error.message());
+    answer.status = Status::kUsage;
   }
   if (found.empty()) {
     answer.say("NothingToPlace", "the file has no pod, workload, claim or claim template");

@@ -27,8 +27,9 @@ enum class Fit : uint8_t {
   kAlone,  // with on_empty: on the empty cluster, but not beside what comes before it in the file
   kNever,
   kUnknown,
+  kBroken,  // it names a claim or a template that is neither in the file nor in the cluster
 };
-std::string_view fit_name(Fit fit);  // "now", "when empty", "alone", "never", "unknown"
+std::string_view fit_name(Fit fit);  // "now", "when empty", "alone", "never", "unknown", "broken"
 
 struct FitAnswer {
   std::string what;  // "deployment/train", "resourceclaim/a"
@@ -48,8 +49,8 @@ struct FitAnswer {
 // multiply its members.
 //
 // One answer for each group and for each other workload, claim and template of the manifest that no workload of it
-// names, in the order of the file; each is placed beside those before it. An error names a claim or template that is
-// neither in the file nor in the cluster.
+// names, in the order of the file; each is placed beside those before it. `why` of one that never fits is about it
+// alone.
 Result<std::vector<FitAnswer>> fits(const Objects& objects, const Manifest& manifest, const FitsOptions& options);
 
 Answer to_answer(const std::vector<FitAnswer>& found, const Manifest& manifest, const Objects& objects, bool on_empty);

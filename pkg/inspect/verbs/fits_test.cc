@@ -705,9 +705,32 @@ TEST(Fits, NamesWhatTheFileLacks) {
       "ml");
   ASSERT_TRUE(manifest) << manifest.error().message();
   const auto found = fits(four_gpus(), *manifest, {});
-  ASSERT_FALSE(found);
-  EXPECT_EQ(found.error().message(),
-            "pod/p: ResourceClaimTemplate ml/none (used by pod claim \"g\") is neither in the file nor in the cluster");
+  ASSERT_TRUE(found) << found.error().message();
+  EXPECT_EQ((*found)[0].fit, Fit::kBroken);
+  EXPECT_EQ((*found)[0].why,
+            "ResourceClaimTemplate ml/none (used by pod claim \"g\") is neither in the file nor in the cluster");
+  EXPECT_EQ(to_answer(*found, *manifest, four_gpus(), false).status, Status::kUsage);
+}
+
+// One object that cannot be judged, or not even read, hides nothing of the others.
+TEST(Fits, WhatIsBrokenHidesNothing) {
+  const std::string pods =
+      "{apiVersion: v1, kind: Pod, metadata: {name: broken}, spec: {resourceClaims: [{name: g, "
+      "resourceClaimTemplateName: none}], containers: []}}\n---\n"
+      "{apiVersion: resource.k8s.io/v1, kind: ResourceClaim, metadata: {name: odd}, spec: {devices: 3}}\n---\n"
+      "{apiVersion: v1, kind: Pod, metadata: {name: whole}, spec: {containers: []}}";
+  const auto manifest = read_manifest(pods, "ml");
+  ASSERT_TRUE(manifest) << manifest.error().message();
+  ASSERT_EQ(manifest->broken.size(), 1u);
+  EXPECT_TRUE(manifest->broken.at(1).message().starts_with("document 2: ")) << manifest->broken.at(1).message();
+  const auto found = fits(four_gpus(), *manifest, {});
+  ASSERT_TRUE(found) << found.error().message();
+  ASSERT_EQ(found->size(), 2u);
+  EXPECT_EQ((*found)[0].fit, Fit::kBroken);
+  EXPECT_EQ((*found)[1].fit, Fit::kNow);
+  const Answer answer = to_answer(*found, *manifest, four_gpus(), false);
+  EXPECT_EQ(answer.status, Status::kUsage);
+  EXPECT_EQ(answer.notes.at(0), "not checked: " + manifest->broken.at(1).message());
 }
 
 TEST(Fits, RefusesHostileFilesWithOneSentence) {

@@ -219,6 +219,14 @@ bool put_under_exactly(json& request) {
   return true;
 }
 
+json as_newest(json object) {
+  const std::string version = text_member(object, "apiVersion");
+  std::vector<std::string> lost;
+  if (version == "resource.k8s.io/v1beta1") Migration(lost).run(object);
+  if (version == "resource.k8s.io/v1beta2") object["apiVersion"] = kNewest;
+  return object;
+}
+
 Result<Migrated> migrate(std::string_view text) {
   if (text.size() > kMaxManifest)
     return fail(Code::kResourceExhausted, "the file is larger than " + std::to_string(kMaxManifest) + " bytes");

@@ -25,6 +25,9 @@ Result<Migrated> migrate(std::string_view text);
 // Moves the fields of a flat request, as v1beta1 has them, under `exactly`. False: there was nothing to move.
 bool put_under_exactly(nlohmann::json& request);
 
+// The object of a version that is still served (v1beta1, v1beta2) as v1 has it; others as they are.
+nlohmann::json as_newest(nlohmann::json object);
+
 // The text on standard output, lost fields as notes. Status: kNo if something was lost.
 Answer migrate_answer(Migrated migrated);
 

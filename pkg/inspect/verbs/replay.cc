@@ -7,9 +7,12 @@
 #include "pkg/inspect/state/groups.h"
 #include "pkg/inspect/state/successor.h"
 #include "pkg/inspect/state/unseen.h"
+#include "pkg/inspect/verbs/pod_owners.h"
 
 namespace dra::inspect {
 namespace {
+
+constexpr size_t kMostNamed = 5;
 
 using PodPtr = std::shared_ptr<const api::Pod>;
 
@@ -43,29 +46,21 @@ Claim extended_claim_of(const Objects& objects, const api::Pod& pod) {
   return claim == objects.claims.end() ? nullptr : claim->second;
 }
 
-// The cluster as it was before these pods were decided: they are on no node, and claims that only they use are free.
-Objects before_decision(const Objects& objects, const std::vector<PodPtr>& pods) {
-  Objects before = objects;
-  std::set<std::string> uids;
-  for (const PodPtr& pod : pods) uids.insert(pod->metadata.uid);
-  for (const PodPtr& pod : pods) {
-    std::vector<Claim> claims = claims_of(objects, *pod).value_or(std::vector<Claim>());
-    if (Claim extended = extended_claim_of(objects, *pod)) claims.push_back(std::move(extended));
-    for (const Claim& claim : claims) {
-      const auto& reserved = claim->status.reserved_for;
-      if (!std::all_of(reserved.begin(), reserved.end(), [&](const auto& one) { return uids.contains(one.uid); }))
-        continue;
-      auto copy = std::make_shared<api::ResourceClaim>(*claim);
-      copy->status = {};
-      before.claims[claim->metadata.key()] = before.claim_by_uid[claim->metadata.uid] = std::move(copy);
-    }
-    auto copy = std::make_shared<api::Pod>(*pod);
-    copy->node_name.clear();
-    copy->extended_resource_claim_status.reset();
-    remove_pin(*copy, claims);
-    before.pods[pod->metadata.key()] = std::move(copy);
+// The name of the pod that the target names. Errors: it is of another kind.
+Result<std::string> pod_named(const Objects& objects, const std::string& target, const std::string& ns) {
+  const size_t slash = target.find('/');
+  if (slash == std::string::npos) return std::string(target);
+  const std::string kind = owner_kind(target.substr(0, slash)), name = target.substr(slash + 1);
+  if (kind == "pod") return std::string(name);
+  std::string instead = "name one of its pods: replay pod/NAME";
+  if (const auto claim = objects.claims.find(ns + "/" + name); kind == "claim" && claim != objects.claims.end()) {
+    std::vector<std::string> pods;
+    for (const auto& consumer : claim->second->status.reserved_for)
+      if (pods.size() < kMostNamed) pods.push_back("pod/" + consumer.name);
+    instead = pods.empty() ? "no pod uses this claim" : "this claim is used by " + join(pods, ", ");
   }
-  return before;
+  return fail(Code::kInvalidArgument,
+              "replay makes the decision about a pod again, and " + quote(target) + " is no pod; " + instead);
 }
 
 // Decides the group anew; the answer is that of the pod with this key.
@@ -124,11 +119,43 @@ bool compare(Answer& answer, const std::string& claim, const std::optional<api::
 
 }  // namespace
 
+Objects before_decision(const Objects& objects, const std::vector<PodPtr>& pods) {
+  Objects before = objects;
+  std::set<std::string> uids;
+  for (const PodPtr& pod : pods) uids.insert(pod->metadata.uid);
+  for (const PodPtr& pod : pods) {
+    std::vector<Claim> claims = claims_of(objects, *pod).value_or(std::vector<Claim>());
+    if (Claim extended = extended_claim_of(objects, *pod)) claims.push_back(std::move(extended));
+    for (const Claim& claim : claims) {
+      const auto& reserved = claim->status.reserved_for;
+      if (!std::all_of(reserved.begin(), reserved.end(), [&](const auto& one) { return uids.contains(one.uid); }))
+        continue;
+      auto copy = std::make_shared<api::ResourceClaim>(*claim);
+      copy->status = {};
+      before.claims[claim->metadata.key()] = before.claim_by_uid[claim->metadata.uid] = std::move(copy);
+    }
+    auto copy = std::make_shared<api::Pod>(*pod);
+    copy->node_name.clear();
+    copy->extended_resource_claim_status.reset();
+    remove_pin(*copy, claims);
+    before.pods[pod->metadata.key()] = std::move(copy);
+  }
+  return before;
+}
+
 Result<Answer> replay(const Objects& objects, const std::string& target, const std::string& ns,
                       const StateOptions& options) {
-  const std::string name = target.starts_with("pod/") ? target.substr(4) : target;
-  const auto known = objects.pods.find(ns + "/" + name);
-  if (known == objects.pods.end()) return fail(not_known(objects, "pods", ns, "pod " + quote(name)));
+  const auto name = pod_named(objects, target, ns);
+  if (!name) return fail(name.error());
+  const auto known = objects.pods.find(ns + "/" + *name);
+  if (known == objects.pods.end()) {
+    std::vector<std::string> names;
+    for (const auto& [key, pod] : objects.pods)
+      if (pod->metadata.ns == ns) names.push_back(pod->metadata.name);
+    const std::string near = nearest(*name, names);
+    return fail(not_known(objects, "pods", ns, "pod " + quote(*name),
+                          near.empty() ? "" : "; did you mean " + quote(near) + "?"));
+  }
   const PodPtr was = known->second;
   const std::string key = was->metadata.key();
   const auto claims = claims_of(objects, *was);

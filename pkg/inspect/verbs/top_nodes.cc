@@ -9,6 +9,7 @@
 #include "pkg/inspect/verbs/half_taints.h"
 #include "pkg/inspect/verbs/top.h"
 #include "pkg/inspect/verbs/top_cells.h"
+#include "pkg/inspect/verbs/who.h"
 #include "pkg/inventory/amount.h"
 
 namespace dra::inspect {
@@ -104,22 +105,10 @@ void add_shared_left(Bin& bin, const inventory::PoolInfo& pool, const Card& card
   for (const auto& [name, amount] : in_use ? held : most) bin.shared_left[name] += amount;
 }
 
-// Whole amounts with a binary suffix where that is exact and short: "40Gi".
-std::string amount_for_people(inventory::Amount amount) {
-  static constexpr const char* kSuffixes[] = {"", "Ki", "Mi", "Gi", "Ti", "Pi"};
-  size_t suffix = 0;
-  inventory::Amount whole = amount / inventory::kNanosPerUnit;
-  if (whole * inventory::kNanosPerUnit != amount) return inventory::amount_text(amount);
-  while (suffix + 1 < std::size(kSuffixes) && whole != 0 && whole % 1024 == 0) {
-    whole /= 1024;
-    ++suffix;
-  }
-  return inventory::amount_text(whole * inventory::kNanosPerUnit) + kSuffixes[suffix];
-}
-
 std::string shared_text(const std::map<std::string, inventory::Amount>& left) {
   std::string text;
-  for (const auto& [name, amount] : left) text += (text.empty() ? "" : ", ") + name + " " + amount_for_people(amount);
+  for (const auto& [name, amount] : left)
+    text += (text.empty() ? "" : ", ") + name + " " + inventory::short_amount_text(amount);
   return text;
 }
 
@@ -228,6 +217,26 @@ void add_pool(Bin& bin, const State& state, const inventory::PoolInfo& pool,
   if (counters) add_shapes(bin.shapes, free_shapes(slices, devices));
 }
 
+// Devices of pools that belong to no node, and that this node can use.
+uint32_t shared_with(const Objects& objects, const std::string& node) {
+  const auto known = objects.nodes.find(node);
+  const api::StringMap none;
+  uint32_t count = 0;
+  for (const auto& [name, slice] : objects.slices)
+    for (const api::Device& device : slice->devices)
+      if (slice->node_name.empty() && device.node_name != node &&
+          usable_on(*slice, device, node, known == objects.nodes.end() ? none : known->second->metadata.labels))
+        ++count;
+  return count;
+}
+
+std::string why_no_rows(const Objects& objects, const Scope& scope) {
+  if (objects.hides("resourceslices")) return "devices are not visible: you may not list resourceslices";
+  if (!scope.node.empty()) return "no devices are published for node " + scope.node + " alone";
+  if (!scope.labels.match_expressions.empty()) return "no node with these labels has devices of its own";
+  return "no devices are published";
+}
+
 }  // namespace
 
 Answer top_nodes(State& state, const Scope& scope) {
@@ -272,11 +281,12 @@ Answer top_nodes(State& state, const Scope& scope) {
       if (answer.notes.size() < 20) answer.notes.push_back("pool " + trouble);
   }
   if (table.rows.empty())
-    answer.say(state.objects.hides("resourceslices") ? "NotVisible" : "NoDevices",
-               state.objects.hides("resourceslices") ? "devices are not visible: you may not list resourceslices"
-               : scope.node.empty()                  ? "no devices are published"
-                                                     : "no devices are published for node " + scope.node);
+    answer.say(state.objects.hides("resourceslices") ? "NotVisible" : "NoDevices", why_no_rows(state.objects, scope));
   answer.after = sums_of(bins);
+  if (const uint32_t shared = scope.node.empty() ? 0 : shared_with(state.objects, scope.node); shared > 0)
+    answer.after.push_back(scope.node + " can use " + counted(shared, "device") +
+                           " of pools that belong to no node, too; kubectl dra who " + scope.node +
+                           " lists what it has");
   if (devices_are_uncertain(state.objects)) answer.status = Status::kUnknown;
   answer.tables.push_back(std::move(table));
   note_hidden(answer, state.objects);

@@ -119,6 +119,50 @@ TEST(WhatIf, ANewPodThatDoesNotFitIsANo) {
   EXPECT_EQ(whatif_answer(*fits, world.objects).status, Status::kYes);
 }
 
+// As in explain and who: short names, plurals, and any kind that owns pods.
+TEST(WhatIf, OwnersAreNamedAsElsewhere) {
+  const TwoNodes world;
+  for (const char* owner : {"deployment/set", "deploy/set", "deployments.apps/set", "rs/set-1", "ReplicaSet/set-1"}) {
+    EXPECT_EQ(world.after({Change::Kind::kDelete, owner, {}, 1}), Texts{"ml/run gone a>"}) << owner;
+    EXPECT_TRUE(whatif(world.objects, {Change::Kind::kScale, owner, {}, 2}, {}, "ml")) << owner;
+  }
+  EXPECT_EQ(world.after({Change::Kind::kDelete, "po/run", {}, 1}), world.after({Change::Kind::kDelete, "run", {}, 1}));
+  EXPECT_EQ(
+      world.after({Change::Kind::kScale, "deploy/sett", {}, 2}),
+      Texts{"a pod of deployment \"sett\" is not known in namespace ml; did you mean \"set\"? (whatif scale makes "
+            "pods like one that is there)"});
+  EXPECT_EQ(world.after({Change::Kind::kScale, "pod/run", {}, 2}),
+            Texts{"a pod cannot be scaled; name what owns the pods: scale deployment/X 5"});
+}
+
+// A pool that belongs to no node is in a row of its own, and a node that can use it says so.
+TEST(Top, ANodeNamesWhatItSharesAndLabelsWithoutNodesAreNotAnEmptyCluster) {
+  TwoNodes world;
+  auto shared = named_object<api::ResourceSlice>("", "shared");
+  shared->driver = "fpga.example.com";
+  shared->pool = {"shared", 1, 1};
+  shared->all_nodes = true;
+  shared->devices.emplace_back().name = "fpga-0";
+  world.objects.slices["shared"] = shared;
+  world.objects.nodes["c"] = named_object<api::Node>("", "c");
+  State state(world.objects, {});
+  const std::string also =
+      "c can use 1 device of pools that belong to no node, too; kubectl dra who c lists what it has";
+  const Answer of_c = top_nodes(state, {"", {}, "c"});
+  EXPECT_EQ(of_c.lines, Texts{"no devices are published for node c alone"});
+  EXPECT_EQ(of_c.after, Texts{also});
+  api::LabelSelector none;
+  none.match_expressions.push_back({"zone", "In", {"mars"}});
+  EXPECT_EQ(top_nodes(state, {"", none, ""}).lines, Texts{"no node with these labels has devices of its own"});
+  // A node with devices of two drivers has two rows and one name.
+  auto more = std::make_shared<api::ResourceSlice>(*world.objects.slices.at("a-gpus"));
+  more->metadata.name = "a-nics";
+  more->driver = "nic.example.com";
+  world.objects.slices["a-nics"] = more;
+  State two(world.objects, {});
+  EXPECT_EQ(render(top_nodes(two, {}), {Format::kName}), "node/a\nnode/b\n");
+}
+
 TEST(WhatIf, NoExecuteTaintEvicts) {
   const TwoNodes world;
   EXPECT_EQ(world.after({Change::Kind::kTaint, "a/gpu-1", {"k", "", "NoExecute", ""}, 1}), Texts{"ml/run moves a>b"});
@@ -157,16 +201,6 @@ TEST(Top, PodsThatAskByAnExtendedResourceWait) {
   const Answer answer = top_namespaces(state, {});
   EXPECT_EQ(answer.tables.at(0).rows.at(0).cells.at(4).text, "1") << render(answer, {});
   EXPECT_EQ(diagnosed(world.objects, "waiting pods"), "pod ml/extended has waited for 60m");
-}
-
-TEST(WhatIf, TakesTheNamesOfKindsThatExplainTakes) {
-  const TwoNodes world;
-  for (const char* kind : {"deploy", "deployments", "Deployment", "deployments.apps"})
-    EXPECT_EQ(world.after({Change::Kind::kScale, std::string(kind) + "/set", {}, 0}), Texts{"ml/run gone a>"}) << kind;
-  EXPECT_EQ(world.after({Change::Kind::kDelete, "rs/set-1", {}, 1}), Texts{"ml/run gone a>"});
-  EXPECT_EQ(world.after({Change::Kind::kDelete, "po/run", {}, 1}), Texts{"ml/run moves a>a"});
-  EXPECT_EQ(world.after({Change::Kind::kScale, "deploy/sett", {}, 0}),
-            Texts{"a pod of deployment \"sett\" is not known in namespace ml; did you mean \"set\"?"});
 }
 
 // A rolling update that waits for devices of its own older pods: with fewer replicas the older ones go, and it
@@ -229,6 +263,38 @@ TEST(WhatIf, ChangesNothing) {
   world.after({Change::Kind::kDrain, "a", {}, 1});
   EXPECT_EQ(world.objects.pods, before) << "the same objects";
   EXPECT_EQ(world.objects.pods.at("ml/run")->node_name, "a");
+}
+
+TEST(Replay, OnlyPodsAreDecided) {
+  const TwoNodes world;
+  const auto refused = [&](const std::string& target) {
+    const auto answer = replay(world.objects, target, "ml", {});
+    return answer ? "" : answer.error().message();
+  };
+  EXPECT_EQ(
+      refused("claim/run-g"),
+      "replay makes the decision about a pod again, and \"claim/run-g\" is no pod; this claim is used by pod/run");
+  EXPECT_EQ(
+      refused("deployment/set"),
+      "replay makes the decision about a pod again, and \"deployment/set\" is no pod; name one of its pods: replay "
+      "pod/NAME");
+  EXPECT_EQ(refused("po/run"), "");
+  EXPECT_EQ(refused("rum"), "pod \"rum\" is not known in namespace ml; did you mean \"run\"?");
+}
+
+// --node about a pod that is on another one: as if it were decided anew.
+TEST(Explain, AnotherNodeForAPodThatRuns) {
+  const TwoNodes world;
+  State state(world.objects, {});
+  const auto about = [&](const char* node) {
+    const auto answer = explain(state, "run", {.ns = "ml", .node = node, .width = 0});
+    EXPECT_TRUE(answer) << answer.error().message();
+    EXPECT_EQ(answer->status, Status::kYes) << "it runs";
+    return answer ? render(*answer, {}) : "";
+  };
+  EXPECT_NE(about("b").find("If it were decided anew, for node b alone:\nFits on node b."), std::string::npos)
+      << about("b");
+  EXPECT_EQ(about("a").find("decided anew"), std::string::npos);
 }
 
 TEST(Replay, TheSameDecisionAndOthers) {

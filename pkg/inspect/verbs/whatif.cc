@@ -212,8 +212,14 @@ class Simulation {
 
   Result<void> scale(const std::string& target, uint32_t count) {
     const auto [kind, name] = kind_and_name(target);
+    if (kind == "pod" || kind == "claim")
+      return fail(Code::kInvalidArgument,
+                  "a " + kind + " cannot be scaled; name what owns the pods: scale deployment/X 5");
     std::vector<PodPtr> pods = pods_of_workload(kind, name);
-    if (pods.empty()) return fail(why_no_owner(after, ns_, kind, name));
+    if (pods.empty()) {
+      const Error none = why_no_owner(after, ns_, kind, name);
+      return fail(none.code(), none.message() + " (whatif scale makes pods like one that is there)");
+    }
     // During a rolling update the new ReplicaSet, which has the youngest pod, stays: the older ones are on their way
     // out.
     const PodPtr youngest = *std::max_element(pods.begin(), pods.end(), [](const PodPtr& a, const PodPtr& b) {
@@ -233,6 +239,7 @@ class Simulation {
     return {};
   }
 
+  // Those that have not ended.
   std::vector<PodPtr> pods_of_workload(const std::string& kind, const std::string& name) const {
     std::vector<PodPtr> pods;
     for (const api::Pod* pod : pods_of_owner(after, ns_, kind, name))

@@ -22,13 +22,6 @@ bool selects_node(const std::optional<api::NodeSelector>& selector, const std::s
   return selector && api::matches(*selector, node, labels);
 }
 
-bool usable_on(const api::ResourceSlice& slice, const api::Device& device, const std::string& node,
-               const api::StringMap& labels) {
-  if (slice.per_device_node_selection)
-    return device.node_name == node || device.all_nodes || selects_node(device.node_selector, node, labels);
-  return slice.node_name == node || slice.all_nodes || selects_node(slice.node_selector, node, labels);
-}
-
 const Cell kNone{"-", Tone::kDim};
 
 struct ListedDevice {
@@ -296,11 +289,20 @@ Result<Answer> what_has(State& state, const std::string& kind, const std::string
 
 }  // namespace
 
+bool usable_on(const api::ResourceSlice& slice, const api::Device& device, const std::string& node,
+               const api::StringMap& labels) {
+  if (slice.per_device_node_selection)
+    return device.node_name == node || device.all_nodes || selects_node(device.node_selector, node, labels);
+  return slice.node_name == node || slice.all_nodes || selects_node(slice.node_selector, node, labels);
+}
+
 Result<Answer> who(State& state, const std::string& target, const WhoOptions& options) {
   const size_t slash = target.find('/');
   const std::string first = target.substr(0, slash);
   const std::string rest = slash == std::string::npos ? "" : target.substr(slash + 1);
-  // A node may be called "pod".
+  // "node/NAME", as kubectl says it, is NAME. A node may be called "node", or "pod".
+  const bool of_kind_node = first == "node" || first == "nodes" || first == "no";
+  if (of_kind_node && !rest.empty() && !state.objects.nodes.contains(first)) return who(state, rest, options);
   const bool is_node = rest.empty() || state.objects.nodes.contains(first) || !names_a_kind(state.objects, first);
   auto answer =
       is_node ? who_is_on(state, first, rest, options.fold) : what_has(state, owner_kind(first), rest, options.ns);

@@ -15,8 +15,12 @@ struct WhoOptions {
   bool fold = false;
 };
 
-// `target`: "NODE", "NODE/DEVICE", "pod/X", "claim/X" or "KIND/X" as explain() takes them. Errors: the node, device or
-// object is not known; similar names are suggested.
+// Whether the node can use the device, by the slice's fields alone; `labels` are the node's.
+bool usable_on(const api::ResourceSlice& slice, const api::Device& device, const std::string& node,
+               const api::StringMap& labels);
+
+// `target`: "NODE" or "node/NODE", "NODE/DEVICE", "pod/X", "claim/X" or "KIND/X" as explain() takes them. Errors: the
+// node, device or object is not known; similar names are suggested.
 Result<Answer> who(State& state, const std::string& target, const WhoOptions& options = {});
 
 }  // namespace dra::inspect

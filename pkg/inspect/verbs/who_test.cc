@@ -51,6 +51,16 @@ TEST(Who, ErrorsAreAboutTheObjectNotAboutANodeOfItsKind) {
   EXPECT_EQ(shown(world.objects, "nod/x"), "node \"nod\" is not known");
 }
 
+TEST(Who, ANodeMayBeNamedWithItsKind) {
+  TwoNodes world;
+  for (const char* target : {"node/a", "nodes/a", "no/a"})
+    EXPECT_EQ(shown(world.objects, target), shown(world.objects, "a")) << target;
+  EXPECT_EQ(shown(world.objects, "node/a/gpu-1"), shown(world.objects, "a/gpu-1"));
+  EXPECT_EQ(shown(world.objects, "node/other"), "node \"other\" is not known");
+  world.objects.nodes["node"] = named_object<api::Node>("", "node");
+  EXPECT_EQ(shown(world.objects, "node/a"), "node \"node\" has no device \"a\"");
+}
+
 TEST(Who, ANodeMayBeCalledPod) {
   TwoNodes world;
   world.objects.nodes["pod"] = named_object<api::Node>("", "pod");

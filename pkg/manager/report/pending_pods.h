@@ -4,7 +4,7 @@
 //   pending.count(view)  ->  {{"gpu", "InUse"}: 1}
 //
 // A pod leaves the count when it is gone, finished, bound or ungated. Bounded: by the number of waiting pods; the
-// result by kMaxClasses classes times the causes of allocation::failure_causes().
+// result by kMaxClasses classes times the causes of allocation::failure_causes(), and ClaimMissing.
 //
 // Not thread-safe: belongs to the reactor's thread.
 #pragma once
