@@ -220,6 +220,8 @@ void PreemptCase::read_pods(const std::string& text) {
     pod.start = seconds_of(one.value("status", json::object()).value("startTime", ""));
     pod.preempts = spec.value("preemptionPolicy", "") != "Never";
     pod.ours = !spec.contains("schedulerName");
+    for (const json& reference : list_of(one.at("metadata"), "ownerReferences"))
+      pod.of_node = pod.of_node || reference.value("kind", "") == "Node";
     const api::OwnerReference* owner = object->metadata.controller();
     pod.replaced = owner == nullptr || owner->kind != "Job" ||
                    std::find(replacing.begin(), replacing.end(), object->metadata.ns + "/" + owner->name) !=

@@ -7,15 +7,11 @@ namespace {
 
 constexpr std::string_view kMirrorAnnotation = "kubernetes.io/config.mirror";
 
-bool is_owned_by(const api::Pod& pod, std::string_view kind) {
-  return std::any_of(pod.metadata.owner_references.begin(), pod.metadata.owner_references.end(),
-                     [&](const api::OwnerReference& owner) { return owner.kind == kind; });
-}
-
 // kubelet runs a mirror pod whatever the API says; a pod of another scheduler is replaced by a pod of that scheduler.
 bool may_be_victim(const Pod& pod) {
-  return pod.runs() && pod.ours && !pod.object->metadata.annotations.contains(kMirrorAnnotation) &&
-         !is_owned_by(*pod.object, "Node");
+  const api::ObjectMeta& meta = pod.object->metadata;
+  const bool of_node = pod.of_node || (meta.controller() != nullptr && meta.controller()->kind == "Node");
+  return pod.runs() && pod.ours && !of_node && !meta.annotations.contains(kMirrorAnnotation);
 }
 
 bool may_move(const World& world, uint32_t number) {

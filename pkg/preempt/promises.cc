@@ -94,7 +94,7 @@ class Proposal {
       counted = counted && request.exactly && request.exactly->allocation_mode != "All";
       if (counted) wanted += static_cast<size_t>(std::max<int64_t>(1, request.exactly->count));
     }
-    return counted ? promised->second.results.size() == wanted : !promised->second.results.empty();
+    return counted ? promised->second.results.size() >= wanted : !promised->second.results.empty();
   }
 
   bool victims_may_go() const {

@@ -32,6 +32,7 @@ struct Pod {
   bool ours = true;                        // a scheduler of ours placed it, and would place the next one
   // A move would not count as a failure of its owner: false for a pod of a Job without podReplacementPolicy Failed.
   bool replaced = true;
+  bool of_node = false;        // an owner of kind Node; decoded pods keep their controller only
   bool group_missing = false;  // it names a PodGroup that is not known (yet)
   double gib = 0;              // memory of the devices that it holds; a claim's is divided by its consumers
 
