@@ -19,8 +19,8 @@ class Drawing {
     m_.kind = chance(40) ? Kind::kMoves : Kind::kVictims;
     draw_nodes();
     draw_groups();
-    const int pods = between(2, 8);
-    for (int i = 0; i < pods; ++i) draw_running();
+    const size_t pods = static_cast<size_t>(between(3, 8));
+    for (int tries = 0; tries < 16 && m_.pods.size() < pods; ++tries) draw_running();
     share_claims();
     draw_pending(m_.pending, between(0, 5) == 0);
     draw_budgets();
@@ -32,17 +32,17 @@ class Drawing {
  private:
   bool chance(unsigned percent) { return random_.below(100) < percent; }
   int between(int low, int high) { return low + static_cast<int>(random_.below(static_cast<uint64_t>(high - low + 1))); }
-  int priority() { return std::vector<int>{0, 0, 10, 10, 50, 100, 200}[random_.below(7)]; }
+  int priority() { return std::vector<int>{0, 0, 0, 10, 10, 50, 50, 200}[random_.below(8)]; }
 
   void draw_nodes() {
     const int nodes = between(1, 3);
     const auto all = static_cast<DeviceKind>(random_.below(3));
     const bool mixed = chance(30);
     for (int node = 0; node < nodes; ++node) {
-      m_.cpu.push_back(between(3, 8));
+      m_.cpu.push_back(between(4, 9));
       m_.cordoned.push_back(chance(8));
       const auto kind = mixed ? static_cast<DeviceKind>(random_.below(3)) : all;
-      const int cards = between(1, kind == DeviceKind::kGpu ? 3 : 2);
+      const int cards = kind == DeviceKind::kGpu ? between(1, 3) : 1;
       for (int i = 0; i < cards; ++i) add_card(node, kind);
     }
     if (chance(15)) add_card(-1, DeviceKind::kGpu);
@@ -70,7 +70,7 @@ class Drawing {
     claim.kind = kind;
     if (kind == DeviceKind::kPartition) claim.size = big ? (chance(60) ? 4 : 2) : 1 << between(0, 1);
     if (kind == DeviceKind::kShared) claim.size = (big ? between(2, 4) : between(1, 3)) * kGibOfSlice;
-    if (kind == DeviceKind::kGpu) claim.count = big ? between(1, 3) : 1;
+    if (kind == DeviceKind::kGpu) claim.count = big ? between(1, 2) : 1;
     return claim;
   }
 
@@ -166,7 +166,7 @@ class Drawing {
         m_.groups.push_back({between(1, number + 1), chance(20)});
       }
     }
-    const int own = std::vector<int>{10, 51, 51, 100, 150}[random_.below(5)];
+    const int own = std::vector<int>{10, 51, 51, 100, 150, 300}[random_.below(6)];
     const DeviceKind kind = kind_on(between(0, static_cast<int>(m_.cpu.size()) - 1));
     const ModelClaim claim = ask(kind, true);
     const bool shared = grouped && chance(15);

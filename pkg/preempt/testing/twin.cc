@@ -127,8 +127,10 @@ bool can_use(const Model& m, int device, int node) {
   return m.devices[device].node < 0 || m.devices[device].node == node;
 }
 
+// As in kube-scheduler, a pod that requests no CPU fits on a node of which more is promised than it has.
 bool takes(const Model& m, const ModelPod& pod, int node, const Taken& taken) {
-  return !m.cordoned[node] && (pod.only < 0 || pod.only == node) && taken.cpu[node] + pod.cpu <= m.cpu[node];
+  const bool cpu = pod.cpu == 0 || taken.cpu[node] + pod.cpu <= m.cpu[node];
+  return cpu && !m.cordoned[node] && (pod.only < 0 || pod.only == node);
 }
 
 // ---- whether pods fit: every order of nothing but the list, every node, every set of devices
