@@ -70,8 +70,9 @@ int run_preempt_file(const char* command, const PreemptFlags& flags) {
   if (!flags.out.empty()) return out.flush() ? 0 : cannot_write(command, flags.out);
   std::sort(times.begin(), times.end());
   const auto at = [&](double share) {
-    return times.empty() ? 0.0
-                         : static_cast<double>(times[static_cast<size_t>(share * static_cast<double>(times.size() - 1))]) / 1e6;
+    return times.empty()
+               ? 0.0
+               : static_cast<double>(times[static_cast<size_t>(share * static_cast<double>(times.size() - 1))]) / 1e6;
   };
   std::cout << "median " << at(0.5) << " ms, p99 " << at(0.99) << " ms, longest " << at(1) << " ms\n";
   std::cout << passed << " passed, " << failed << " failed\n";

@@ -23,8 +23,12 @@ T decoded(const json& source, const char* what) {
   return std::move(*object);
 }
 
-json map_of(const json& source, const char* member) { return source.value(member, json::object()); }
-json list_of(const json& source, const char* member) { return source.value(member, json::array()); }
+json map_of(const json& source, const char* member) {
+  return source.value(member, json::object());
+}
+json list_of(const json& source, const char* member) {
+  return source.value(member, json::array());
+}
 
 std::string key_of(const json& object) {
   const json& meta = object.at("metadata");
@@ -102,8 +106,7 @@ std::vector<preempt::PodGroupFacts> read_groups(const json& source) {
 api::LabelSelector read_selector(const json& source) {
   api::LabelSelector selector;
   const json labels = map_of(source, "matchLabels");
-  for (const auto& [key, value] : labels.items())
-    selector.match_labels[key] = value.get<std::string>();
+  for (const auto& [key, value] : labels.items()) selector.match_labels[key] = value.get<std::string>();
   for (const json& one : list_of(source, "matchExpressions"))
     selector.match_expressions.push_back({one.at("key").get<std::string>(), one.at("operator").get<std::string>(),
                                           one.value("values", std::vector<std::string>{})});
@@ -119,7 +122,8 @@ preempt::BudgetFacts read_budget(const json& source) {
   const json disrupted = map_of(status, "disruptedPods");
   for (const auto& [name, time] : disrupted.items()) facts.disrupted.push_back(name);
   facts.allowed = status.value("disruptionsAllowed", int64_t{0});
-  facts.observed = status.value("observedGeneration", int64_t{0}) >= source.at("metadata").value("generation", int64_t{0});
+  facts.observed =
+      status.value("observedGeneration", int64_t{0}) >= source.at("metadata").value("generation", int64_t{0});
   facts.always_allow = spec.value("unhealthyPodEvictionPolicy", "") == "AlwaysAllow";
   facts.current_healthy = status.value("currentHealthy", int64_t{0});
   facts.desired_healthy = status.value("desiredHealthy", int64_t{0});
@@ -129,8 +133,7 @@ preempt::BudgetFacts read_budget(const json& source) {
 preempt::Promise read_promise(const json& source, const Reach& reach) {
   preempt::Promise promise;
   const json placements = map_of(source, "placements"), allocations = map_of(source, "allocations");
-  for (const auto& [pod, node] : placements.items())
-    promise.placements[pod] = node.get<std::string>();
+  for (const auto& [pod, node] : placements.items()) promise.placements[pod] = node.get<std::string>();
   // An allocation is decoded as part of a claim.
   for (const auto& [name, allocation] : allocations.items()) {
     const json claim = {{"metadata", {{"name", "promised"}}}, {"status", {{"allocation", allocation}}}};
@@ -169,7 +172,8 @@ PreemptCase::PreemptCase(const std::string& line) {
   features.stale_generations = false;
   inventory_ = std::make_unique<inventory::Inventory>(features);
   allocator_ = std::make_unique<allocator::Allocator>(*inventory_, allocator::Options{}, random_);
-  world = std::make_unique<preempt::World>(preempt::World{*inventory_, *allocator_, cluster_, {}, {}, {}, {}, {}, {}, {}});
+  world =
+      std::make_unique<preempt::World>(preempt::World{*inventory_, *allocator_, cluster_, {}, {}, {}, {}, {}, {}, {}});
   const Reach reach(objects);
   for (const api::Node& node : objects.nodes) {
     cluster_.set_node(std::make_shared<api::Node>(node));
@@ -206,14 +210,16 @@ void PreemptCase::read_pods(const std::string& text) {
   for (uint32_t i = 0; i < world->claims.size(); ++i) claims.emplace(world->claims[i]->metadata.key(), i);
   std::vector<std::string> replacing;
   for (const json& job : list_of(source, "jobs"))
-    if (job.value("spec", json::object()).value("podReplacementPolicy", "") == "Failed") replacing.push_back(key_of(job));
+    if (job.value("spec", json::object()).value("podReplacementPolicy", "") == "Failed")
+      replacing.push_back(key_of(job));
   for (const json& one : list_of(source, "pods")) {
     auto object = std::make_shared<api::Pod>(decoded<api::Pod>(one, "pods"));
     preempt::Pod& pod = world->pods.emplace_back();
     pod.object = object;
     for (const api::PodResourceClaim& claim : object->resource_claims) {
       const auto found = claims.find(object->metadata.ns + "/" + claim.resource_claim_name.value_or(""));
-      if (found == claims.end()) throw std::runtime_error("pods: " + object->metadata.key() + " names an unknown claim");
+      if (found == claims.end())
+        throw std::runtime_error("pods: " + object->metadata.key() + " names an unknown claim");
       pod.claims.push_back(found->second);
     }
     const json spec = one.value("spec", json::object());
@@ -223,9 +229,9 @@ void PreemptCase::read_pods(const std::string& text) {
     for (const json& reference : list_of(one.at("metadata"), "ownerReferences"))
       pod.of_node = pod.of_node || reference.value("kind", "") == "Node";
     const api::OwnerReference* owner = object->metadata.controller();
-    pod.replaced = owner == nullptr || owner->kind != "Job" ||
-                   std::find(replacing.begin(), replacing.end(), object->metadata.ns + "/" + owner->name) !=
-                       replacing.end();
+    pod.replaced =
+        owner == nullptr || owner->kind != "Job" ||
+        std::find(replacing.begin(), replacing.end(), object->metadata.ns + "/" + owner->name) != replacing.end();
     if (pod.has_node()) cluster_.set_pod(*object, object->node_name, false);
     pods.emplace(object->metadata.key(), static_cast<uint32_t>(world->pods.size() - 1));
   }

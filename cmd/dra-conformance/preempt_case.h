@@ -31,8 +31,8 @@ class PreemptCase {
   PreemptCase& operator=(const PreemptCase&) = delete;
 
   std::string id;
-  bool moves = false;          // "defrag"
-  oracle::World objects;       // nodes, classes, slices, claims
+  bool moves = false;     // "defrag"
+  oracle::World objects;  // nodes, classes, slices, claims
   PreemptExpectation expect;
   std::unique_ptr<preempt::World> world;
 

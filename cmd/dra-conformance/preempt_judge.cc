@@ -18,7 +18,9 @@ namespace {
 using preempt::Answer;
 using preempt::Verdict;
 
-bool is_close(double a, double b) { return std::fabs(a - b) <= 1e-6 * std::max(1.0, std::fabs(b)); }
+bool is_close(double a, double b) {
+  return std::fabs(a - b) <= 1e-6 * std::max(1.0, std::fabs(b));
+}
 
 class Judge {
  public:
@@ -46,8 +48,7 @@ class Judge {
                             [this](uint32_t pod) { return world_.pods[pod].preempts; });
     const preempt::Candidates candidates(world_, kind, preempt::priority_of(world_, world_.pending), anybody);
     if (!candidates.allowed(answer_.pods)) return "a pod that may not go, or a part of a group";
-    const preempt::Harm harm =
-        one_.moves ? harm_of_moves(world_, answer_.pods) : harm_of_victims(world_, answer_.pods);
+    const preempt::Harm harm = one_.moves ? harm_of_moves(world_, answer_.pods) : harm_of_victims(world_, answer_.pods);
     if (one_.moves && harm.violations > 0) return "a broken budget";
     const std::vector<double> key =
         one_.moves ? std::vector<double>{double(harm.number), harm.gib}
@@ -120,8 +121,7 @@ class Judge {
       if (!judged[i].stands || own || (!one_.moves && judged[i].priority < priority)) continue;
       for (const auto& claim : world_.claims) {
         const auto promised = world_.promises[i].allocations.find(claim->metadata.key());
-        if (promised != world_.promises[i].allocations.end() && !claim->status.allocation)
-          hold(held, promised->second);
+        if (promised != world_.promises[i].allocations.end() && !claim->status.allocation) hold(held, promised->second);
       }
       for (const uint32_t pod : judged[i].waiting)
         pods_on[world_.promises[i].placements.at(world_.pods[pod].object->metadata.key())].push_back(
@@ -213,7 +213,9 @@ class Judge {
 
 }  // namespace
 
-std::string wrong_with(PreemptCase& one, const Answer& answer) { return Judge(one, answer).judge(); }
+std::string wrong_with(PreemptCase& one, const Answer& answer) {
+  return Judge(one, answer).judge();
+}
 
 std::string verdict_name(Verdict verdict, bool moves) {
   switch (verdict) {

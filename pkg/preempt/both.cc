@@ -70,8 +70,8 @@ class EachPlacement {
       if (allocation_of(claim) == nullptr) request.claims.push_back(world_.claims[claim]);
     if (request.claims.empty()) return place_from(at + 1, placed + 1);
     const allocator::Solutions solutions = world_.allocator.solutions(request, node, 0, kMaxPlacements);
-    cut_ = cut_ || solutions.outcome == allocator::Outcome::kBudgetSpent ||
-           solutions.decisions.size() >= kMaxPlacements;
+    cut_ =
+        cut_ || solutions.outcome == allocator::Outcome::kBudgetSpent || solutions.decisions.size() >= kMaxPlacements;
     for (const allocator::Decision& decision : solutions.decisions) {
       for (size_t i = 0; i < request.claims.size(); ++i) {
         world_.devices.assume(request.claims[i]->metadata.uid, decision.results[i]);

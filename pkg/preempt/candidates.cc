@@ -57,7 +57,8 @@ std::optional<std::vector<uint32_t>> Candidates::closed(std::vector<uint32_t> po
   for (const uint32_t pod : pods) {
     const uint32_t group = world_.pods[pod].group;
     if (group == kNobody) continue;
-    const auto known = std::find_if(leaving.begin(), leaving.end(), [&](const auto& one) { return one.first == group; });
+    const auto known =
+        std::find_if(leaving.begin(), leaving.end(), [&](const auto& one) { return one.first == group; });
     if (known == leaving.end()) {
       leaving.emplace_back(group, 1);
     } else {

@@ -89,8 +89,8 @@ Budget budget_of(const World& world, const BudgetFacts& facts) {
     const api::Pod& pod = *world.pods[number].object;
     if (pod.metadata.ns != facts.ns || !api::matches(*facts.selector, pod.metadata.labels)) continue;
     budget.covers.push_back(number);
-    const bool counted = std::find(facts.disrupted.begin(), facts.disrupted.end(), pod.metadata.name) ==
-                         facts.disrupted.end();
+    const bool counted =
+        std::find(facts.disrupted.begin(), facts.disrupted.end(), pod.metadata.name) == facts.disrupted.end();
     if (counted && (is_ready(pod) || !(facts.always_allow || enough_healthy))) budget.pods.push_back(number);
   }
   return budget;

@@ -19,10 +19,10 @@ inline constexpr std::string_view kGroupLabel = "scheduling.x-k8s.io/pod-group";
 inline constexpr std::string_view kGroupAnnotation = "dra-controller-manager/group";
 
 struct PodGroupFacts {
-  bool of_plugins = false;              // scheduling.x-k8s.io
-  std::string key;                      // "namespace/name"
-  std::optional<int64_t> min_count;     // minCount or minMember; nothing: policy basic
-  bool whole = false;                   // disruptionMode PodGroup
+  bool of_plugins = false;           // scheduling.x-k8s.io
+  std::string key;                   // "namespace/name"
+  std::optional<int64_t> min_count;  // minCount or minMember; nothing: policy basic
+  bool whole = false;                // disruptionMode PodGroup
 };
 
 struct BudgetFacts {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "pkg/api/selectors.h"
 #include "pkg/placement/decide.h"
 
 namespace dra::preempt {
@@ -101,6 +102,7 @@ gang::Options gang_options(uint64_t check_steps) {
 Fit::Fit(World& world, Stage& stage, uint64_t check_steps)
     : world_(world),
       stage_(stage),
+      check_steps_(check_steps),
       gangs_(world.devices, world.allocator, gang_options(check_steps)),
       needed_(needed_together(world, world.pending)),
       needs_(world.pods.size()),
@@ -177,6 +179,7 @@ Fits Fit::ask(const std::vector<uint32_t>& pods, size_t min_count, const Questio
   ++checks_;
   const size_t pending = pods.size() - question.moved.size();
   FitNodes nodes(*this, pods, pending, question.only);
+  if (pods.size() == 1) return ask_for_one(pods.front(), question, nodes, found);
   gang::GangRequest request;
   request.uid = request.name = "preempt";
   request.min_count = static_cast<uint32_t>(min_count);
@@ -192,9 +195,45 @@ Fits Fit::ask(const std::vector<uint32_t>& pods, size_t min_count, const Questio
   if (found == nullptr) return Fits::kYes;
   for (const gang::Placed& placed : decision.members)
     found->placements[world_.pods[pods[placed.member]].object->metadata.key()] = world_.devices.node_name(placed.node);
-  for (const gang::ClaimResult& claim : decision.claims)
-    found->allocations[claim.claim->metadata.key()] = claim.result;
+  for (const gang::ClaimResult& claim : decision.claims) found->allocations[claim.claim->metadata.key()] = claim.result;
   return Fits::kYes;
+}
+
+// As pkg/gang would answer, without what a search for several pods prepares.
+Fits Fit::ask_for_one(uint32_t pod, const Question& question, FitNodes& nodes, Found* found) {
+  const std::optional<gang::Member> member = member_of(pod, question);
+  allocator::Request request;
+  request.step_budget = check_steps_;
+  for (const auto& claim : member->claims)
+    if (!claim->status.allocation) request.claims.push_back(claim);
+  bool unknown = false;
+  for (const gang::Candidate& candidate : nodes.candidates(0)) {
+    if (!can_be_used(member->claims, candidate.node)) continue;
+    allocator::Decision decision;
+    decision.outcome = allocator::Outcome::kFeasible;
+    if (!request.claims.empty()) decision = world_.allocator.allocate(request, candidate.node);
+    unknown = unknown || (decision.outcome != allocator::Outcome::kInfeasible &&
+                          decision.outcome != allocator::Outcome::kFeasible);
+    if (decision.outcome != allocator::Outcome::kFeasible) continue;
+    if (found == nullptr) return Fits::kYes;
+    found->placements[member->name] = world_.devices.node_name(candidate.node);
+    for (size_t i = 0; i < request.claims.size(); ++i)
+      found->allocations[request.claims[i]->metadata.key()] = decision.results[i];
+    return Fits::kYes;
+  }
+  return unknown ? Fits::kUnknown : Fits::kNo;
+}
+
+// The allocated ones of these claims can be used on the node.
+bool Fit::can_be_used(const std::vector<std::shared_ptr<const api::ResourceClaim>>& claims,
+                      inventory::NodeId node) const {
+  const std::string name = world_.devices.node_name(node);
+  const auto index = world_.cluster.find_node(name);
+  return std::all_of(claims.begin(), claims.end(), [&](const auto& claim) {
+    if (!claim->status.allocation || !claim->status.allocation->node_selector) return true;
+    return index && api::matches(*claim->status.allocation->node_selector, name,
+                                 world_.cluster.rest(*index).node->metadata.labels);
+  });
 }
 
 bool Fit::takes(uint32_t pod, const std::string& node) {
@@ -202,8 +241,12 @@ bool Fit::takes(uint32_t pod, const std::string& node) {
   return id != inventory::kNone && FitNodes(*this, {pod}, 1, std::nullopt).look(0, id).has_value();
 }
 
-void Fit::put(uint32_t pod, const std::string& node) { world_.cluster.set_pod(*needs_of(pod).pod, node, true); }
+void Fit::put(uint32_t pod, const std::string& node) {
+  world_.cluster.set_pod(*needs_of(pod).pod, node, true);
+}
 
-void Fit::take_back(uint32_t pod) { world_.cluster.remove_pod(needs_of(pod).pod->metadata.uid); }
+void Fit::take_back(uint32_t pod) {
+  world_.cluster.remove_pod(needs_of(pod).pod->metadata.uid);
+}
 
 }  // namespace dra::preempt

@@ -22,6 +22,8 @@ struct Found {
 
 enum class Fits : uint8_t { kYes, kNo, kUnknown };
 
+class FitNodes;
+
 class Fit {
  public:
   Fit(World& world, Stage& stage, uint64_t check_steps);
@@ -53,14 +55,17 @@ class Fit {
   std::shared_ptr<const api::ResourceClaim> blank(uint32_t claim);
   std::optional<gang::Member> member_of(uint32_t pod, const Question& question);
   Fits ask(const std::vector<uint32_t>& pods, size_t min_count, const Question& question, Found* found);
+  Fits ask_for_one(uint32_t pod, const Question& question, FitNodes& nodes, Found* found);
+  bool can_be_used(const std::vector<std::shared_ptr<const api::ResourceClaim>>& claims, inventory::NodeId node) const;
   Fits each_choice(const std::vector<uint32_t>& chosen, size_t from, const Question& question, Found* found);
 
   World& world_;
   Stage& stage_;
+  const uint64_t check_steps_;
   gang::Gangs gangs_;
   size_t needed_ = 0;
-  std::vector<Needs> needs_;                                         // by pod
-  std::vector<std::shared_ptr<const api::ResourceClaim>> blank_;     // by claim: without its allocation
+  std::vector<Needs> needs_;                                      // by pod
+  std::vector<std::shared_ptr<const api::ResourceClaim>> blank_;  // by claim: without its allocation
   uint64_t checks_ = 0;
 };
 

@@ -13,12 +13,12 @@
 namespace dra::preempt {
 
 struct Harm {
-  int64_t violations = 0;         // evictions that budgets do not allow
-  int64_t highest = INT64_MIN;    // priority of a pod
-  int64_t sum = 0;                // of (priority + 2^31)
-  int64_t number = 0;             // of pods
-  int64_t start = INT64_MIN;      // minus the earliest start of the pods of the highest priority
-  double gib = 0;                 // moves: the sum of sizes
+  int64_t violations = 0;       // evictions that budgets do not allow
+  int64_t highest = INT64_MIN;  // priority of a pod
+  int64_t sum = 0;              // of (priority + 2^31)
+  int64_t number = 0;           // of pods
+  int64_t start = INT64_MIN;    // minus the earliest start of the pods of the highest priority
+  double gib = 0;               // moves: the sum of sizes
   auto operator<=>(const Harm&) const = default;
 };
 

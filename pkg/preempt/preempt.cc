@@ -123,8 +123,12 @@ class Choice {
 
 }  // namespace
 
-Answer who_must_go(World& world, const Options& options) { return Choice(world, Kind::kVictims, options).make(); }
+Answer who_must_go(World& world, const Options& options) {
+  return Choice(world, Kind::kVictims, options).make();
+}
 
-Answer who_must_move(World& world, const Options& options) { return Choice(world, Kind::kMoves, options).make(); }
+Answer who_must_move(World& world, const Options& options) {
+  return Choice(world, Kind::kMoves, options).make();
+}
 
 }  // namespace dra::preempt

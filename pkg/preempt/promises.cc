@@ -53,8 +53,8 @@ class Proposal {
     std::sort(judged_.victims.begin(), judged_.victims.end());
     judged_.rest_of_group = std::any_of(judged_.victims.begin(), judged_.victims.end(), [this](uint32_t pod) {
       const uint32_t group = world_.pods[pod].group;
-      return group != kNobody &&
-             std::find(gone_groups_.begin(), gone_groups_.end(), group) != gone_groups_.end() && must_go_whole(group);
+      return group != kNobody && std::find(gone_groups_.begin(), gone_groups_.end(), group) != gone_groups_.end() &&
+             must_go_whole(group);
     });
   }
 
@@ -137,8 +137,7 @@ bool can_be_used_on(const World& world, const api::AllocationResult& allocation,
     if (!world.devices.device_on({result.driver, result.pool, result.device}, node)) return false;
   if (!allocation.node_selector) return true;
   const auto index = world.cluster.find_node(node);
-  return index &&
-         api::matches(*allocation.node_selector, node, world.cluster.rest(*index).node->metadata.labels);
+  return index && api::matches(*allocation.node_selector, node, world.cluster.rest(*index).node->metadata.labels);
 }
 
 // The nodes exist and take the pods, and nobody else has what they were promised. The scene is arranged without it.
@@ -150,10 +149,10 @@ bool places_are_possible(World& world, Fit& fit, const Judged& judged, const Pro
     places.place(*world.pods[pod].object, node);
     for (const uint32_t claim : world.pods[pod].claims) {
       const auto promised = promise.allocations.find(world.claims[claim]->metadata.key());
-      const api::AllocationResult* allocation =
-          world.claims[claim]->status.allocation ? &*world.claims[claim]->status.allocation
-          : promised != promise.allocations.end() ? &promised->second
-                                                  : nullptr;
+      const api::AllocationResult* allocation = world.claims[claim]->status.allocation
+                                                    ? &*world.claims[claim]->status.allocation
+                                                : promised != promise.allocations.end() ? &promised->second
+                                                                                        : nullptr;
       if (allocation != nullptr && !can_be_used_on(world, *allocation, node)) return false;
     }
   }
@@ -163,7 +162,8 @@ bool places_are_possible(World& world, Fit& fit, const Judged& judged, const Pro
 bool devices_are_free(World& world, uint32_t number) {
   std::vector<std::string> uids;
   for (const auto& [claim, allocation] : world.promises[number].allocations)
-    if (world.devices.assumed(Stage::uid_of_promise(number, claim))) uids.push_back(Stage::uid_of_promise(number, claim));
+    if (world.devices.assumed(Stage::uid_of_promise(number, claim)))
+      uids.push_back(Stage::uid_of_promise(number, claim));
   return world.devices.over_commitments(uids, inventory::Layer::kAll).empty();
 }
 
@@ -176,7 +176,8 @@ std::vector<Judged> judge_promises(World& world, Stage& stage, Fit& fit) {
   for (const Promise& promise : world.promises) all.push_back(Proposal(world, promise, pods).judge());
   std::vector<uint32_t> order(all.size());
   std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](uint32_t a, uint32_t b) { return all[a].priority > all[b].priority; });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](uint32_t a, uint32_t b) { return all[a].priority > all[b].priority; });
   Scene scene;
   scene.left = true;
   for (const uint32_t number : order) {

@@ -1,4 +1,5 @@
-// Random small clusters against the twin that tries every set. DRA_PREEMPT_WORLDS: how many; DRA_PREEMPT_SEED: the first.
+// Random small clusters against the twin that tries every set. DRA_PREEMPT_WORLDS: how many; DRA_PREEMPT_SEED: the
+// first.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -18,7 +19,9 @@ uint64_t number_from(const char* name, uint64_t otherwise) {
   return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
 }
 
-std::vector<int> as_ints(const std::vector<uint32_t>& pods) { return {pods.begin(), pods.end()}; }
+std::vector<int> as_ints(const std::vector<uint32_t>& pods) {
+  return {pods.begin(), pods.end()};
+}
 
 std::string text_of(const std::vector<double>& rank) {
   std::string out;

@@ -46,9 +46,8 @@ Harm Search::harm_of(const Set& pods) const {
 }
 
 bool Search::spent() const {
-  return fit_.checks() >= options_.max_checks ||
-         (options_.clock != nullptr && options_.time > Duration::zero() &&
-          options_.clock->mono_now() - began_ >= options_.time);
+  return fit_.checks() >= options_.max_checks || (options_.clock != nullptr && options_.time > Duration::zero() &&
+                                                  options_.clock->mono_now() - began_ >= options_.time);
 }
 
 Search::Outcome Search::run() {
@@ -97,8 +96,7 @@ std::vector<Search::Area> Search::areas() {
 
 bool Search::may_be_better(const Set& pods) const {
   const Harm harm = harm_of(pods);
-  if (kind_ == Kind::kMoves &&
-      (harm.violations > 0 || (world_.max_moves && pods.size() > *world_.max_moves)))
+  if (kind_ == Kind::kMoves && (harm.violations > 0 || (world_.max_moves && pods.size() > *world_.max_moves)))
     return false;
   return !best_.pods || harm < best_.harm;
 }

@@ -54,14 +54,16 @@ Stage::Stage(World& world)
       holds_[pod->second].push_back(number);
     }
     const bool expected = on_its_way.contains(claim.metadata.key());
-    can_be_freed_[number] = !wanted.contains(number) &&
-                            (expected || (unknown == 0 && !claim.status.reserved_for.empty()));
+    can_be_freed_[number] =
+        !wanted.contains(number) && (expected || (unknown == 0 && !claim.status.reserved_for.empty()));
     still_there_[number] = static_cast<uint32_t>(consumers_[number].size());
     if (can_be_freed_[number] && consumers_[number].empty()) released_.push_back(number);
   }
 }
 
-Stage::~Stage() { arrange({}); }
+Stage::~Stage() {
+  arrange({});
+}
 
 bool Stage::frees(uint32_t claim, const std::vector<uint32_t>& gone) const {
   return can_be_freed_[claim] && std::all_of(consumers_[claim].begin(), consumers_[claim].end(), [&](uint32_t pod) {
@@ -74,7 +76,8 @@ bool Stage::frees(uint32_t claim, const std::vector<uint32_t>& gone) const {
 Stage::Reach Stage::reach() const {
   Reach out{std::vector<bool>(world_.pods.size(), false)};
   std::unordered_map<std::string, std::string> node_of_pool;
-  for (const inventory::PoolInfo& pool : world_.devices.pools()) node_of_pool[pool.driver + "/" + pool.name] = pool.node;
+  for (const inventory::PoolInfo& pool : world_.devices.pools())
+    node_of_pool[pool.driver + "/" + pool.name] = pool.node;
   for (uint32_t claim = 0; claim < world_.claims.size(); ++claim) {
     if (consumers_[claim].empty()) continue;
     const std::string& node = world_.pods[consumers_[claim].front()].object->node_name;

@@ -57,7 +57,7 @@ struct Budget {
 
 // What a pod or a group that takes the place of others was promised.
 struct Promise {
-  std::map<std::string, std::string> placements;            // pod -> node
+  std::map<std::string, std::string> placements;             // pod -> node
   std::map<std::string, api::AllocationResult> allocations;  // claim -> what it gets
   std::vector<std::string> victims;                          // pods, some perhaps gone
   std::vector<std::string> victim_claims;                    // claims that are still to be released

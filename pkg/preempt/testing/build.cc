@@ -11,7 +11,9 @@ constexpr const char* kTestDriver = "gpu.example.com";
 constexpr const char* kNamespace = "ns";
 const std::vector<const char*> kClassNames = {"gpu", "partition", "shared"};
 
-std::string gib(int number) { return std::to_string(number) + "Gi"; }
+std::string gib(int number) {
+  return std::to_string(number) + "Gi";
+}
 
 std::string pool_of(const ModelDevice& device) {
   return device.node < 0 ? "fabric" : "n" + std::to_string(device.node);
@@ -19,7 +21,9 @@ std::string pool_of(const ModelDevice& device) {
 
 }  // namespace
 
-int Built::number_in(const std::string& name) { return std::stoi(name.substr(name.find_first_of("0123456789"))); }
+int Built::number_in(const std::string& name) {
+  return std::stoi(name.substr(name.find_first_of("0123456789")));
+}
 
 Built::Built(const Model& model) : model_(model) {
   world_ = std::make_unique<World>(World{inventory_, allocator_, cluster_, {}, {}, {}, {}, {}, {}, {}});

@@ -31,7 +31,9 @@ class Drawing {
 
  private:
   bool chance(unsigned percent) { return random_.below(100) < percent; }
-  int between(int low, int high) { return low + static_cast<int>(random_.below(static_cast<uint64_t>(high - low + 1))); }
+  int between(int low, int high) {
+    return low + static_cast<int>(random_.below(static_cast<uint64_t>(high - low + 1)));
+  }
   int priority() { return std::vector<int>{0, 0, 0, 10, 10, 50, 50, 200}[random_.below(8)]; }
 
   void draw_nodes() {
@@ -92,7 +94,8 @@ class Drawing {
     for (int device = 0; device < static_cast<int>(m_.devices.size()); ++device) {
       const ModelDevice& d = m_.devices[device];
       const bool fits = d.kind != DeviceKind::kPartition || __builtin_popcount(d.slices) == claim.size;
-      if (d.kind == claim.kind && fits && (d.node < 0 || d.node == node) && is_free(claim, device)) free.push_back(device);
+      if (d.kind == claim.kind && fits && (d.node < 0 || d.node == node) && is_free(claim, device))
+        free.push_back(device);
     }
     const size_t wanted = claim.kind == DeviceKind::kGpu ? static_cast<size_t>(claim.count) : 1;
     while (claim.devices.size() < wanted && !free.empty()) {
@@ -235,6 +238,8 @@ class Drawing {
 
 }  // namespace
 
-Model random_model(uint64_t seed) { return Drawing(seed).draw(); }
+Model random_model(uint64_t seed) {
+  return Drawing(seed).draw();
+}
 
 }  // namespace dra::preempt::testing

@@ -55,9 +55,9 @@ struct ModelBudget {
 };
 
 struct ModelPromise {
-  std::map<int, int> places;                     // pod -> node
-  std::map<int, std::vector<int>> allocations;   // claim -> devices
-  std::vector<int> victims;                      // -1: a pod that is gone
+  std::map<int, int> places;                    // pod -> node
+  std::map<int, std::vector<int>> allocations;  // claim -> devices
+  std::vector<int> victims;                     // -1: a pod that is gone
 };
 
 struct Model {

@@ -7,7 +7,9 @@
 namespace dra::preempt::testing {
 namespace {
 
-bool runs(const ModelPod& pod) { return pod.node >= 0 && !pod.terminates; }
+bool runs(const ModelPod& pod) {
+  return pod.node >= 0 && !pod.terminates;
+}
 
 template <class T>
 bool has(const std::vector<T>& list, const T& one) {
@@ -57,9 +59,9 @@ int needed(const Model& m, const std::vector<int>& waiting) {
 // ---- what is taken
 
 struct Taken {
-  std::vector<int> cpu;             // by node
-  std::set<int> exclusive;          // devices
-  std::map<int, int> shared;        // device -> GiB
+  std::vector<int> cpu;                    // by node
+  std::set<int> exclusive;                 // devices
+  std::map<int, int> shared;               // device -> GiB
   std::map<int, std::vector<int>> slices;  // card -> how many partitions use each slice
 };
 
@@ -189,8 +191,8 @@ class Placing {
                        [&](const std::vector<Taken>& after) { return each_claim(pod, i + 1, node, after, then); });
   }
 
-  bool each_device(int number, int left, int from, int node, const std::vector<Taken>& states,
-                   std::vector<int>& chosen, const Then& then) {
+  bool each_device(int number, int left, int from, int node, const std::vector<Taken>& states, std::vector<int>& chosen,
+                   const Then& then) {
     if (left == 0) {
       decided_[number] = chosen;
       if (then(states)) return true;
@@ -284,7 +286,8 @@ class Twin {
         if ((bits >> i) & 1) set.push_back(candidates[i]);
       if (!allowed(m_, set, priority, anybody, m_.kind)) continue;
       const std::vector<double> rank = rank_of(m_, set);
-      if (m_.kind == Kind::kMoves && (rank[0] > 0 || (m_.max_moves >= 0 && static_cast<int>(set.size()) > m_.max_moves)))
+      if (m_.kind == Kind::kMoves &&
+          (rank[0] > 0 || (m_.max_moves >= 0 && static_cast<int>(set.size()) > m_.max_moves)))
         continue;
       if (best.verdict == Verdict::kEvict && rank >= best.rank) continue;
       if (fits_without(set)) best = {Verdict::kEvict, set, rank, false};
@@ -399,13 +402,15 @@ class Twin {
 
 }  // namespace
 
-TwinAnswer slow_answer(const Model& model) { return Twin(model).answer(); }
+TwinAnswer slow_answer(const Model& model) {
+  return Twin(model).answer();
+}
 
 std::vector<double> rank_of(const Model& m, const std::vector<int>& pods) {
   double violations = 0, highest = -1e18, sum = 0, gib = 0, earliest = 0;
   for (const ModelBudget& budget : m.budgets) {
-    const auto counted = std::count_if(pods.begin(), pods.end(),
-                                       [&](int pod) { return m.pods[pod].app == budget.app && !m.pods[pod].not_ready; });
+    const auto counted = std::count_if(
+        pods.begin(), pods.end(), [&](int pod) { return m.pods[pod].app == budget.app && !m.pods[pod].not_ready; });
     violations += std::max(0.0, static_cast<double>(counted) - budget.allowed);
   }
   for (const int number : pods) {
