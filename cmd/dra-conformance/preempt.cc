@@ -20,6 +20,7 @@ struct PreemptFlags {
   std::string in;
   std::string out;
   int64_t budget_ms = 0;
+  uint64_t every = 1;
 };
 
 json answer_line(const PreemptCase& one, const preempt::Answer& answer, int64_t nanos) {
@@ -49,9 +50,10 @@ int run_preempt_file(const char* command, const PreemptFlags& flags) {
     options.clock = &clock;
     options.time = std::chrono::milliseconds(flags.budget_ms);
   }
-  uint64_t passed = 0, failed = 0;
+  uint64_t passed = 0, failed = 0, number = 0;
   std::vector<int64_t> times;
   const bool read = each_line(locate(flags.in), [&](const std::string& text) {
+    if (number++ % flags.every != 0) return;
     PreemptCase one(text);
     const auto start = std::chrono::steady_clock::now();
     const preempt::Answer answer =
@@ -86,6 +88,7 @@ int run_preempt_command(const char* command, const char* summary, const std::vec
   app.add_option("--out", flags.out, "write the answers here, one a line; without it they are judged");
   app.add_option("--budget", flags.budget_ms, "the longest time for one case, in milliseconds; beyond it: undecided")
       ->check(CLI::NonNegativeNumber);
+  app.add_option("--every", flags.every, "only every Nth case, from the first on")->check(CLI::PositiveNumber);
   if (const auto code = cmd::parse_or_exit(app, arguments)) return *code;
   return run_preempt_file(command, flags);
 }

@@ -156,6 +156,43 @@ void read_expectation(const json& source, PreemptExpectation& expect) {
   expect.placements = from.value("placements", std::map<std::string, std::string>{});
 }
 
+void read_pods(const json& source, preempt::World& world, placement::Cluster& cluster) {
+  std::unordered_map<std::string, uint32_t> claims, pods;
+  for (uint32_t i = 0; i < world.claims.size(); ++i) claims.emplace(world.claims[i]->metadata.key(), i);
+  std::vector<std::string> replacing;
+  for (const json& job : list_of(source, "jobs"))
+    if (job.value("spec", json::object()).value("podReplacementPolicy", "") == "Failed")
+      replacing.push_back(key_of(job));
+  for (const json& one : list_of(source, "pods")) {
+    auto object = std::make_shared<api::Pod>(decoded<api::Pod>(one, "pods"));
+    preempt::Pod& pod = world.pods.emplace_back();
+    pod.object = object;
+    for (const api::PodResourceClaim& claim : object->resource_claims) {
+      const auto found = claims.find(object->metadata.ns + "/" + claim.resource_claim_name.value_or(""));
+      if (found == claims.end())
+        throw std::runtime_error("pods: " + object->metadata.key() + " names an unknown claim");
+      pod.claims.push_back(found->second);
+    }
+    const json spec = one.value("spec", json::object());
+    pod.start = seconds_of(one.value("status", json::object()).value("startTime", ""));
+    pod.preempts = spec.value("preemptionPolicy", "") != "Never";
+    pod.ours = !spec.contains("schedulerName");
+    for (const json& reference : list_of(one.at("metadata"), "ownerReferences"))
+      pod.of_node = pod.of_node || reference.value("kind", "") == "Node";
+    const api::OwnerReference* owner = object->metadata.controller();
+    pod.replaced =
+        owner == nullptr || owner->kind != "Job" ||
+        std::find(replacing.begin(), replacing.end(), object->metadata.ns + "/" + owner->name) != replacing.end();
+    if (pod.has_node()) cluster.set_pod(*object, object->node_name, false);
+    pods.emplace(object->metadata.key(), static_cast<uint32_t>(world.pods.size() - 1));
+  }
+  for (const json& name : source.at("pending")) {
+    const auto found = pods.find(name.get<std::string>());
+    if (found == pods.end()) throw std::runtime_error("pending: pod " + name.dump() + " is not listed");
+    world.pending.push_back(found->second);
+  }
+}
+
 }  // namespace
 
 PreemptCase::PreemptCase(const std::string& line) {
@@ -187,7 +224,7 @@ PreemptCase::PreemptCase(const std::string& line) {
     inventory_->apply_claim(*claim);
     world->claims.push_back(std::move(claim));
   }
-  read_pods(line);
+  read_pods(source, *world, cluster_);
   preempt::join_groups(*world, read_groups(source));
   for (const json& budget : list_of(source, "podDisruptionBudgets"))
     world->budgets.push_back(preempt::budget_of(*world, read_budget(budget)));
@@ -202,44 +239,6 @@ PreemptCase::PreemptCase(const std::string& line) {
     return amount ? static_cast<double>(*amount) / static_cast<double>(oracle::kOne) / (1024.0 * 1024.0 * 1024.0) : 0.0;
   });
   read_expectation(source, expect);
-}
-
-void PreemptCase::read_pods(const std::string& text) {
-  const json source = json::parse(text);
-  std::unordered_map<std::string, uint32_t> claims, pods;
-  for (uint32_t i = 0; i < world->claims.size(); ++i) claims.emplace(world->claims[i]->metadata.key(), i);
-  std::vector<std::string> replacing;
-  for (const json& job : list_of(source, "jobs"))
-    if (job.value("spec", json::object()).value("podReplacementPolicy", "") == "Failed")
-      replacing.push_back(key_of(job));
-  for (const json& one : list_of(source, "pods")) {
-    auto object = std::make_shared<api::Pod>(decoded<api::Pod>(one, "pods"));
-    preempt::Pod& pod = world->pods.emplace_back();
-    pod.object = object;
-    for (const api::PodResourceClaim& claim : object->resource_claims) {
-      const auto found = claims.find(object->metadata.ns + "/" + claim.resource_claim_name.value_or(""));
-      if (found == claims.end())
-        throw std::runtime_error("pods: " + object->metadata.key() + " names an unknown claim");
-      pod.claims.push_back(found->second);
-    }
-    const json spec = one.value("spec", json::object());
-    pod.start = seconds_of(one.value("status", json::object()).value("startTime", ""));
-    pod.preempts = spec.value("preemptionPolicy", "") != "Never";
-    pod.ours = !spec.contains("schedulerName");
-    for (const json& reference : list_of(one.at("metadata"), "ownerReferences"))
-      pod.of_node = pod.of_node || reference.value("kind", "") == "Node";
-    const api::OwnerReference* owner = object->metadata.controller();
-    pod.replaced =
-        owner == nullptr || owner->kind != "Job" ||
-        std::find(replacing.begin(), replacing.end(), object->metadata.ns + "/" + owner->name) != replacing.end();
-    if (pod.has_node()) cluster_.set_pod(*object, object->node_name, false);
-    pods.emplace(object->metadata.key(), static_cast<uint32_t>(world->pods.size() - 1));
-  }
-  for (const json& name : source.at("pending")) {
-    const auto found = pods.find(name.get<std::string>());
-    if (found == pods.end()) throw std::runtime_error("pending: pod " + name.dump() + " is not listed");
-    world->pending.push_back(found->second);
-  }
 }
 
 }  // namespace dra::conformance

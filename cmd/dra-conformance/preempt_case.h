@@ -37,8 +37,6 @@ class PreemptCase {
   std::unique_ptr<preempt::World> world;
 
  private:
-  void read_pods(const std::string& text);
-
   std::unique_ptr<inventory::Inventory> inventory_;
   placement::Cluster cluster_;
   SeededRandom random_{1};

@@ -5,8 +5,8 @@
 //   if (answer.verdict == Verdict::kEvict) for (uint32_t pod : answer.pods) ... world.pods[pod]
 //
 // Exact: the answer is a best one over all nodes and all sets of pods, by the criteria of harm.h, or it says that the
-// budget was spent. "Never" is proven. The rules are described in docs/user/preemption.md; README.md says how the
-// search works. Nothing is written and nobody is evicted here.
+// budget was spent. "Never" is proven. docs/design/preemption.md has the rules and how the search works. Nothing is
+// written and nobody is evicted here.
 //
 // The inventory and the cluster are changed during a call and restored before it returns. Not thread-safe.
 #pragma once

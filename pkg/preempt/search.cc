@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <queue>
+#include <string>
+#include <unordered_map>
 
 namespace dra::preempt {
 namespace {
@@ -79,14 +81,17 @@ std::vector<Search::Area> Search::areas() {
                    [&](uint32_t a, uint32_t b) { return harm[a] < harm[b]; });
   if (kind_ == Kind::kMoves || world_.pending.size() != 1 || matters_everywhere())
     return {{std::nullopt, std::move(cheapest_first)}};
-  const Stage::Reach reach = stage_.reach();
+  const std::vector<bool> reaches_further = stage_.reaches_further();
+  std::unordered_map<std::string, Set> of_node;
+  Set everywhere;
+  for (const uint32_t pod : cheapest_first)
+    (reaches_further[pod] ? everywhere : of_node[world_.pods[pod].object->node_name]).push_back(pod);
   std::vector<Area> all;
   for (const inventory::NodeId node : world_.devices.nodes()) {
-    Area area;
-    area.node = node;
-    const std::string name = world_.devices.node_name(node);
-    for (const uint32_t pod : cheapest_first)
-      if (reach.everywhere[pod] || world_.pods[pod].object->node_name == name) area.pods.push_back(pod);
+    Area area{node, {}};
+    const Set& own = of_node[world_.devices.node_name(node)];
+    std::merge(own.begin(), own.end(), everywhere.begin(), everywhere.end(), std::back_inserter(area.pods),
+               [&](uint32_t a, uint32_t b) { return harm[a] < harm[b]; });
     all.push_back(std::move(area));
   }
   return all;

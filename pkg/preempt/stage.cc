@@ -71,10 +71,8 @@ bool Stage::frees(uint32_t claim, const std::vector<uint32_t>& gone) const {
          });
 }
 
-// A pod also matters to a node other than its own if a claim of it is held by pods of several nodes, or if its devices
-// belong to another node.
-Stage::Reach Stage::reach() const {
-  Reach out{std::vector<bool>(world_.pods.size(), false)};
+std::vector<bool> Stage::reaches_further() const {
+  std::vector<bool> out(world_.pods.size(), false);
   std::unordered_map<std::string, std::string> node_of_pool;
   for (const inventory::PoolInfo& pool : world_.devices.pools())
     node_of_pool[pool.driver + "/" + pool.name] = pool.node;
@@ -85,7 +83,7 @@ Stage::Reach Stage::reach() const {
     for (const uint32_t pod : consumers_[claim]) local = local && world_.pods[pod].object->node_name == node;
     for (const api::DeviceRequestAllocationResult& result : world_.claims[claim]->status.allocation->results)
       local = local && node_of_pool[result.driver + "/" + result.pool] == node;
-    for (const uint32_t pod : consumers_[claim]) out.everywhere[pod] = out.everywhere[pod] || !local;
+    for (const uint32_t pod : consumers_[claim]) out[pod] = out[pod] || !local;
   }
   return out;
 }

@@ -28,14 +28,11 @@ class Stage {
   bool is_free(uint32_t claim) const { return freed_[claim]; }
   // The claim is freed if exactly these pods, beside those that terminate, have left.
   bool frees(uint32_t claim, const std::vector<uint32_t>& gone) const;
-  // Running pods that hold the claim, and are not its only holders in this list: a claim of several consumers.
+  // The pods of the world that are in its reservedFor and have a node.
   const std::vector<uint32_t>& consumers(uint32_t claim) const { return consumers_[claim]; }
   const std::vector<uint32_t>& terminating() const { return terminating_; }
-  // By pod: it holds devices of a pool that several nodes can use.
-  struct Reach {
-    std::vector<bool> everywhere;
-  };
-  Reach reach() const;
+  // By pod: it holds what other nodes than its own could use, or shares a claim with a pod of another node.
+  std::vector<bool> reaches_further() const;
   // Some claim is released without a pod that leaves.
   bool releases() const { return !released_.empty(); }
   // Grows with every change.
