@@ -1,7 +1,7 @@
 // Facts: what PodGroups, Jobs' annotations and PodDisruptionBudgets say about the pods of a world, in one form.
 //
 // Sources: KEP-4671 and KEP-5710 (PodGroups of scheduling.k8s.io), the coscheduling plugin (scheduling.x-k8s.io), and
-// the Eviction API (pkg/registry/core/pod/rest/eviction.go of 1.36) for which pods count against a budget.
+// kube-apiserver's Eviction API of 1.36 for which pods count against a budget.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// Harm: what it costs that a set of pods goes, or moves; smaller is better. The order of kube-scheduler's preemption
-// (pkg/scheduler/framework/preemption of 1.36), which it applies to one set for each node, is applied to all sets.
+// Harm: what it costs that a set of pods goes, or moves; smaller is better. kube-scheduler 1.36 compares the sets that
+// it has chosen on each node in this order; here all sets are compared.
 //
 // The harm of a set is never smaller than that of a set within it: the search relies on this.
 #pragma once

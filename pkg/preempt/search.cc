@@ -106,9 +106,14 @@ bool Search::may_be_better(const Set& pods) const {
   return !best_.pods || harm < best_.harm;
 }
 
-void Search::run_area(const Area& area) {
-  node_ = area.node;
+void Search::run_area(const Area& whole) {
+  node_ = whole.node;
   conflicts_.clear();
+  // A pod that is no better alone than the best set so far is in no better set.
+  Area area{whole.node, {}};
+  for (const uint32_t pod : whole.pods)
+    if (const std::optional<Set> least = candidates_.closed({pod}); least && may_be_better(*least))
+      area.pods.push_back(pod);
   Set everyone = area.pods;
   std::sort(everyone.begin(), everyone.end());
   if (test(everyone, {}, false, nullptr) == Fits::kNo) return;
@@ -147,7 +152,8 @@ bool Search::try_set(const Area& area, const Set& pods, Set& next) {
     return false;
   }
   Found found;
-  Fits answer = test(pods, {}, false, kind_ == Kind::kVictims ? &found : nullptr);
+  // The caller knows that the pending pods do not fit while nobody goes.
+  Fits answer = pods.empty() ? Fits::kNo : test(pods, {}, false, kind_ == Kind::kVictims ? &found : nullptr);
   if (answer == Fits::kNo) {
     next = learn(area, pods, {});
     return false;
@@ -176,7 +182,11 @@ std::vector<uint32_t> Search::learn(const Area& area, const Set& pods, const Set
   for (const uint32_t pod : area.pods)
     if (!std::binary_search(pods.begin(), pods.end(), pod)) rest.push_back(pod);
   Set insufficient = pods;
-  grow(insufficient, base, rest);
+  if (pods.empty()) {
+    grow_by_halves(insufficient, base, rest);  // all together suffice
+  } else {
+    grow(insufficient, base, rest);
+  }
   Conflict conflict{base, {}};
   for (const uint32_t pod : rest)
     if (!std::binary_search(insufficient.begin(), insufficient.end(), pod)) conflict.outside.push_back(pod);
@@ -185,8 +195,7 @@ std::vector<uint32_t> Search::learn(const Area& area, const Set& pods, const Set
   return conflict.outside;
 }
 
-// Halves what cannot be added at once.
-void Search::grow(Set& insufficient, const Set& base, Set more) {
+void Search::grow(Set& insufficient, const Set& base, const Set& more) {
   if (more.empty() || spent()) return;
   Set sorted = more;
   std::sort(sorted.begin(), sorted.end());
@@ -195,7 +204,11 @@ void Search::grow(Set& insufficient, const Set& base, Set more) {
     insufficient = all;
     return;
   }
-  if (more.size() == 1) return;
+  grow_by_halves(insufficient, base, more);
+}
+
+void Search::grow_by_halves(Set& insufficient, const Set& base, const Set& more) {
+  if (more.size() < 2) return;
   const auto middle = more.begin() + static_cast<std::ptrdiff_t>(more.size() / 2);
   grow(insufficient, base, Set(more.begin(), middle));
   grow(insufficient, base, Set(middle, more.end()));
@@ -206,21 +219,32 @@ Fits Search::test(const Set& gone, const Set& moved, bool loosely, Found* found)
   return fit_.fits({moved, loosely, node_}, found);
 }
 
-// After the budget: from everybody who may go, the dearest first, those are left alone without whom it still fits.
+// After the budget: everybody goes, and then those are left alone, the dearest first, without whom it still fits.
 void Search::find_some_set(const Area& area) {
-  constexpr size_t kMostPods = 256;
-  if (kind_ == Kind::kMoves || area.pods.size() > kMostPods) return;
+  if (kind_ == Kind::kMoves) return;
   Set pods = area.pods;
   std::sort(pods.begin(), pods.end());
   if (!candidates_.allowed(pods) || test(pods, {}, false, nullptr) != Fits::kYes) return;
-  for (auto pod = area.pods.rbegin(); pod != area.pods.rend(); ++pod) {
-    Set fewer = pods;
-    std::erase(fewer, *pod);
-    if (fewer.size() < pods.size() && candidates_.allowed(fewer) && test(fewer, {}, false, nullptr) == Fits::kYes)
-      pods = std::move(fewer);
-  }
+  uint64_t tests = kMostTestsAfterwards;
+  spare(pods, Set(area.pods.rbegin(), area.pods.rend()), tests);
   Found found;
   if (test(pods, {}, false, &found) == Fits::kYes) best_ = {false, pods, harm_of(pods), std::move(found)};
+}
+
+void Search::spare(Set& pods, const Set& some, uint64_t& tests) {
+  if (tests == 0 || some.empty()) return;
+  --tests;
+  Set sorted = some, fewer;
+  std::sort(sorted.begin(), sorted.end());
+  std::set_difference(pods.begin(), pods.end(), sorted.begin(), sorted.end(), std::back_inserter(fewer));
+  if (candidates_.allowed(fewer) && test(fewer, {}, false, nullptr) == Fits::kYes) {
+    pods = std::move(fewer);
+    return;
+  }
+  if (some.size() == 1) return;
+  const auto middle = some.begin() + static_cast<std::ptrdiff_t>(some.size() / 2);
+  spare(pods, Set(some.begin(), middle), tests);
+  spare(pods, Set(middle, some.end()), tests);
 }
 
 }  // namespace dra::preempt

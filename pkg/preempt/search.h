@@ -49,15 +49,20 @@ class Search {
 
   std::vector<Area> areas();
   bool matters_everywhere() const;
-  void run_area(const Area& area);
+  void run_area(const Area& whole);
   bool spent() const;
   Fits test(const std::vector<uint32_t>& gone, const std::vector<uint32_t>& moved, bool loosely, Found* found);
   const Conflict* known_conflict(const std::vector<uint32_t>& pods) const;
   bool try_set(const Area& area, const std::vector<uint32_t>& pods, std::vector<uint32_t>& next);
   std::vector<uint32_t> learn(const Area& area, const std::vector<uint32_t>& pods, const std::vector<uint32_t>& base);
-  void grow(std::vector<uint32_t>& insufficient, const std::vector<uint32_t>& base, std::vector<uint32_t> more);
+  void grow(std::vector<uint32_t>& insufficient, const std::vector<uint32_t>& base, const std::vector<uint32_t>& more);
+  void grow_by_halves(std::vector<uint32_t>& insufficient, const std::vector<uint32_t>& base,
+                      const std::vector<uint32_t>& more);
   bool may_be_better(const std::vector<uint32_t>& pods) const;
   void find_some_set(const Area& area);
+  void spare(std::vector<uint32_t>& pods, const std::vector<uint32_t>& some, uint64_t& tests);
+
+  static constexpr uint64_t kMostTestsAfterwards = 1'000;
 
   World& world_;
   Stage& stage_;
