@@ -40,6 +40,8 @@ Search::Search(World& world, Stage& stage, Fit& fit, const Candidates& candidate
       kind_(kind),
       promises_(std::move(promises)),
       options_(options) {
+  for (uint32_t claim = 0; claim < world.claims.size(); ++claim)
+    shares_claims_ = shares_claims_ || stage.consumers(claim).size() > 1;
   if (options_.clock != nullptr) began_ = options_.clock->mono_now();
 }
 
@@ -109,6 +111,7 @@ bool Search::may_be_better(const Set& pods) const {
 void Search::run_area(const Area& whole) {
   node_ = whole.node;
   conflicts_.clear();
+  roomy_.clear();
   // A pod that is no better alone than the best set so far is in no better set.
   Area area{whole.node, {}};
   for (const uint32_t pod : whole.pods)
@@ -145,6 +148,19 @@ const Search::Conflict* Search::known_conflict(const Set& pods) const {
   return nullptr;
 }
 
+// Whether the pending pods fit when these are gone, wherever those go.
+Fits Search::makes_room(const Set& pods, Found* found) {
+  // The caller knows that they do not while nobody goes.
+  if (pods.empty()) return Fits::kNo;
+  const bool known = std::any_of(roomy_.begin(), roomy_.end(), [&](const Set& fewer) {
+    return std::includes(pods.begin(), pods.end(), fewer.begin(), fewer.end());
+  });
+  if (known && found == nullptr) return Fits::kYes;
+  const Fits answer = test(pods, {}, false, found);
+  if (answer == Fits::kYes) roomy_.push_back(pods);
+  return answer;
+}
+
 // True: the set suffices, and is the best of the area. Else `next` are the pods one of which must join it.
 bool Search::try_set(const Area& area, const Set& pods, Set& next) {
   if (const Conflict* conflict = known_conflict(pods)) {
@@ -152,16 +168,15 @@ bool Search::try_set(const Area& area, const Set& pods, Set& next) {
     return false;
   }
   Found found;
-  // The caller knows that the pending pods do not fit while nobody goes.
-  Fits answer = pods.empty() ? Fits::kNo : test(pods, {}, false, kind_ == Kind::kVictims ? &found : nullptr);
+  Fits answer = makes_room(pods, kind_ == Kind::kVictims ? &found : nullptr);
   if (answer == Fits::kNo) {
     next = learn(area, pods, {});
     return false;
   }
   if (kind_ == Kind::kMoves && answer == Fits::kYes) {
-    found = {};
     answer = test(pods, pods, false, &found);
-    if (answer == Fits::kNo && test(pods, pods, true, nullptr) == Fits::kNo) {
+    const bool loosely_too = answer == Fits::kNo && (!shares_claims_ || test(pods, pods, true, nullptr) == Fits::kNo);
+    if (loosely_too) {
       next = learn(area, pods, pods);
       return false;
     }

@@ -53,6 +53,7 @@ class Search {
   bool spent() const;
   Fits test(const std::vector<uint32_t>& gone, const std::vector<uint32_t>& moved, bool loosely, Found* found);
   const Conflict* known_conflict(const std::vector<uint32_t>& pods) const;
+  Fits makes_room(const std::vector<uint32_t>& pods, Found* found);
   bool try_set(const Area& area, const std::vector<uint32_t>& pods, std::vector<uint32_t>& next);
   std::vector<uint32_t> learn(const Area& area, const std::vector<uint32_t>& pods, const std::vector<uint32_t>& base);
   void grow(std::vector<uint32_t>& insufficient, const std::vector<uint32_t>& base, const std::vector<uint32_t>& more);
@@ -74,6 +75,8 @@ class Search {
   MonoTime began_{};
   std::optional<inventory::NodeId> node_;
   std::vector<Conflict> conflicts_;
+  std::vector<std::vector<uint32_t>> roomy_;  // sets that make room for the pending pods
+  bool shares_claims_ = false;                // else what is asked loosely is asked exactly
   Outcome best_;
   bool unsure_ = false;  // a question was not answered
 };
