@@ -173,6 +173,7 @@ class Drawing {
     const DeviceKind kind = kind_on(between(0, static_cast<int>(m_.cpu.size()) - 1));
     const ModelClaim claim = ask(kind, true);
     const bool shared = grouped && chance(15);
+    bool made = false;
     for (int i = 0; i < number; ++i) {
       ModelPod pod;
       pod.priority = own;
@@ -181,10 +182,11 @@ class Drawing {
       pod.never_preempts = chance(3);
       if (chance(10)) pod.only = between(0, static_cast<int>(m_.cpu.size()) - 1);
       if (chance(92)) {
-        if (i == 0 || !shared) m_.claims.push_back(claim);
+        if (!made || !shared) m_.claims.push_back(claim);
+        made = true;
         pod.claims.push_back(static_cast<int>(m_.claims.size()) - 1);
       }
-      if (i == 0 && chance(4) && !m_.claims.front().devices.empty()) pod.claims.push_back(0);
+      if (i == 0 && chance(4) && !m_.claims.empty() && !m_.claims.front().devices.empty()) pod.claims.push_back(0);
       out.push_back(static_cast<int>(m_.pods.size()));
       m_.pods.push_back(pod);
     }
