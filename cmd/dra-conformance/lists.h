@@ -46,6 +46,8 @@ class Fleet {
   // The caller's own decision, in place of that of place().
   void put(const api::Pod& pod, const std::string& node, const api::AllocationResult& devices);
 
+  // The time of a decision that the caller made.
+  void count(int64_t nanos) { nanos_.push_back(nanos); }
   // Of each decision, in nanoseconds: placement, allocator, and recording the decision.
   const std::vector<int64_t>& nanos() const { return nanos_; }
   int64_t percentile(double share) const;

@@ -210,6 +210,19 @@ std::optional<Fleet::Placed> place_on_cards(Fleet& fleet, const Moving& moving, 
   return placed;
 }
 
+std::optional<Fleet::Placed> decide_on_cards(Fleet& fleet, Moving& moving, const std::string& id, const MigAsk& ask,
+                                             json& moves) {
+  const auto start = std::chrono::steady_clock::now();
+  std::optional<Fleet::Placed> placed = place_on_cards(fleet, moving, id, ask);
+  if (!placed) placed = place_by_moves(fleet, moving, id, ask, moves);
+  if (placed) {
+    moving.cards.put(id, ask, place_of(*placed));
+    moving.budget.admitted(ask.count);
+  }
+  fleet.count(std::chrono::nanoseconds(std::chrono::steady_clock::now() - start).count());
+  return placed;
+}
+
 // `moving`: null unless running asks may move.
 void run_event(Fleet& fleet, Moving* moving, const json& event, MigTally& tally, std::ostream* out) {
   const std::string id = event.at("id").get<std::string>();
@@ -220,14 +233,10 @@ void run_event(Fleet& fleet, Moving* moving, const json& event, MigTally& tally,
   const std::string profile = event.at("profile").get<std::string>();
   const MigAsk ask{&mig_profile(profile), event.at("count").get<int>()};
   if (moving != nullptr) moving->budget.before_add(moving->cards.running_partitions());
-  std::optional<Fleet::Placed> placed = moving != nullptr ? place_on_cards(fleet, *moving, id, ask)
-                                                          : fleet.place(mig_pod(id), mig_claim(id, profile, ask.count));
   json moves = json::array();
-  if (!placed && moving != nullptr) placed = place_by_moves(fleet, *moving, id, ask, moves);
-  if (placed && moving != nullptr) {
-    moving->cards.put(id, ask, place_of(*placed));
-    moving->budget.admitted(ask.count);
-  }
+  const std::optional<Fleet::Placed> placed = moving != nullptr
+                                                  ? decide_on_cards(fleet, *moving, id, ask, moves)
+                                                  : fleet.place(mig_pod(id), mig_claim(id, profile, ask.count));
   if (++tally.adds > tally.warmup) {
     tally.requested += int64_t{ask.count} * ask.profile->compute;
     if (placed) tally.admitted += int64_t{ask.count} * ask.profile->compute;
@@ -276,7 +285,7 @@ int run_mig(const std::vector<std::string>& arguments) {
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   const double pct =
       tally.requested == 0 ? 0.0 : 100.0 * static_cast<double>(tally.admitted) / static_cast<double>(tally.requested);
-  json summary = {{"strategy", strategy_name(flags.strategy)},
+  json summary = {{"strategy", flags.moves ? "cards" : strategy_name(flags.strategy)},
                   {"admittedComputePct", pct},
                   {"adds", tally.adds},
                   {"refused", tally.refused},
