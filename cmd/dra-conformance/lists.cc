@@ -11,13 +11,19 @@
 namespace dra::conformance {
 
 std::optional<int> parse_list_flags(const std::vector<std::string>& arguments, const char* name, const char* summary,
-                                    ListFlags& flags) {
+                                    ListFlags& flags, bool moves) {
   std::string strategy(strategy_name(flags.strategy));
   CLI::App app(summary, name);
   app.add_option("--in", flags.in, "list of events, one a line; gzip is read, too")->required();
   app.add_option("--out", flags.out, "write placements here, one a line");
   app.add_option("--strategy", strategy, "how node and devices are chosen")
       ->check(cmd::one_of({"first-fit", "best-fit", "pack", "spread"}));
+  if (moves) {
+    CLI::Option* moving = app.add_flag("--moves", flags.moves, "running asks may move, in the limits of batches");
+    app.add_option("--total", flags.total, "moved partitions are at most this share of the admitted ones")
+        ->check(CLI::Range(0.0, 1.0))
+        ->needs(moving);
+  }
   if (const auto code = cmd::parse_or_exit(app, arguments)) return *code;
   flags.strategy = *allocator::parse_strategy(strategy);
   return std::nullopt;
@@ -91,6 +97,11 @@ std::optional<Fleet::Placed> Fleet::decide(const api::Pod& pod, std::shared_ptr<
   }
   cluster_.set_pod(pod, placed.node, true);
   return placed;
+}
+
+void Fleet::put(const api::Pod& pod, const std::string& node, const api::AllocationResult& devices) {
+  inventory_.assume(pod.metadata.uid, devices);
+  cluster_.set_pod(pod, node, true);
 }
 
 void Fleet::remove(const std::string& pod_uid) {

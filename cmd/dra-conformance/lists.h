@@ -18,10 +18,13 @@ struct ListFlags {
   std::string in;
   std::string out;
   allocator::Strategy strategy = allocator::Strategy::kBestFit;
+  bool moves = false;
+  double total = 1;  // moved partitions are at most this share of the admitted ones
 };
 // Parses --in, --out and --strategy. Returns an exit code instead if there is nothing to run.
+// `moves`: --moves and --total are taken, too.
 std::optional<int> parse_list_flags(const std::vector<std::string>& arguments, const char* name, const char* summary,
-                                    ListFlags& flags);
+                                    ListFlags& flags, bool moves = false);
 
 // A cluster of nodes with devices, in which pods are decided one by one as the manager does it: placement filters the
 // nodes, the allocator chooses one of them and its devices, and both count what was decided.
@@ -40,7 +43,11 @@ class Fleet {
   // The claim may be null: the pod then wants CPU and memory only. Nothing: the pod fits nowhere.
   std::optional<Placed> place(const api::Pod& pod, std::shared_ptr<const api::ResourceClaim> claim);
   void remove(const std::string& pod_uid);
+  // The caller's own decision, in place of that of place().
+  void put(const api::Pod& pod, const std::string& node, const api::AllocationResult& devices);
 
+  // The time of a decision that the caller made.
+  void count(int64_t nanos) { nanos_.push_back(nanos); }
   // Of each decision, in nanoseconds: placement, allocator, and recording the decision.
   const std::vector<int64_t>& nanos() const { return nanos_; }
   int64_t percentile(double share) const;

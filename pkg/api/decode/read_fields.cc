@@ -152,6 +152,8 @@ constexpr UsedAnnotation kUsedAnnotations[] = {
     {"dra-controller-manager/prefer", 513},   // on claims; a value longer than 512 is ignored
     {"dra-controller-manager/avoided-devices", 4096},
     {"dra-controller-manager/group", 32},                // on pods
+    {"dra-controller-manager/do-not-move", 16},          // on pods
+    {"kubernetes.io/config.mirror", 64},                 // kubelet's, on mirror pods
     {"dra-controller-manager/topology-required", 320},   // on pods and PodGroups
     {"dra-controller-manager/topology-preferred", 320},  // likewise
     {"dra-controller-manager/leaving", 8192},            // an entry of 58 bytes for each of up to 64 claims

@@ -1,0 +1,121 @@
+#include "pkg/preempt/facts.h"
+
+#include <algorithm>
+#include <charconv>
+#include <unordered_map>
+
+#include "pkg/api/quantity.h"
+#include "pkg/api/selectors.h"
+
+namespace dra::preempt {
+namespace {
+
+constexpr double kGib = 1024.0 * 1024.0 * 1024.0;
+
+class Joining {
+ public:
+  Joining(World& world, const std::vector<PodGroupFacts>& groups) : world_(world) {
+    for (const PodGroupFacts& group : groups) known_.emplace(text_of(group.of_plugins, group.key), &group);
+  }
+
+  void join(Pod& pod) {
+    const api::Pod& object = *pod.object;
+    const std::string ns = object.metadata.ns + "/";
+    if (!object.pod_group_name.empty()) return join_object(pod, false, ns + object.pod_group_name);
+    const auto label = object.metadata.labels.find(kGroupLabel);
+    if (label != object.metadata.labels.end()) return join_object(pod, true, ns + label->second);
+    join_job(pod);
+  }
+
+ private:
+  static std::string text_of(bool of_plugins, const std::string& key) { return (of_plugins ? "x:" : "k:") + key; }
+
+  void join_object(Pod& pod, bool of_plugins, const std::string& key) {
+    const std::string text = text_of(of_plugins, key);
+    const auto found = known_.find(text);
+    pod.group_missing = found == known_.end();
+    if (pod.group_missing) return;
+    const PodGroupFacts& group = *found->second;
+    if (!group.min_count && !group.whole) return;  // each pod by itself
+    pod.group = number_of(text, {key, counted(group.min_count.value_or(0)), group.whole});
+  }
+
+  void join_job(Pod& pod) {
+    const api::ObjectMeta& meta = pod.object->metadata;
+    const auto annotation = meta.annotations.find(kGroupAnnotation);
+    const api::OwnerReference* owner = meta.controller();
+    if (annotation == meta.annotations.end() || owner == nullptr || owner->kind != "Job") return;
+    int64_t number = 0;
+    const std::string& text = annotation->second;
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error != std::errc{} || end != text.data() + text.size() || number < 1) return;
+    pod.group = number_of("job:" + meta.ns + "/" + owner->uid, {meta.ns + "/" + owner->name, counted(number), false});
+  }
+
+  static uint32_t counted(int64_t number) { return static_cast<uint32_t>(std::clamp<int64_t>(number, 0, INT32_MAX)); }
+
+  uint32_t number_of(const std::string& text, Group group) {
+    const auto [at, inserted] = numbers_.emplace(text, static_cast<uint32_t>(world_.groups.size()));
+    if (inserted) world_.groups.push_back(std::move(group));
+    return at->second;
+  }
+
+  World& world_;
+  std::unordered_map<std::string, const PodGroupFacts*> known_;
+  std::unordered_map<std::string, uint32_t> numbers_;
+};
+
+bool is_ready(const api::Pod& pod) {
+  const auto ready = std::find_if(pod.conditions.begin(), pod.conditions.end(),
+                                  [](const api::Condition& condition) { return condition.type == "Ready"; });
+  return ready == pod.conditions.end() || ready->status == "True";
+}
+
+}  // namespace
+
+void join_groups(World& world, const std::vector<PodGroupFacts>& groups) {
+  Joining joining(world, groups);
+  for (Pod& pod : world.pods) joining.join(pod);
+}
+
+Budget budget_of(const World& world, const BudgetFacts& facts) {
+  Budget budget;
+  budget.name = facts.ns + "/" + facts.name;
+  budget.allowed = facts.observed ? std::max<int64_t>(0, facts.allowed) : 0;
+  if (!facts.selector || (facts.selector->match_labels.empty() && facts.selector->match_expressions.empty()))
+    return budget;
+  const bool enough_healthy = facts.desired_healthy > 0 && facts.current_healthy >= facts.desired_healthy;
+  for (uint32_t number = 0; number < world.pods.size(); ++number) {
+    const api::Pod& pod = *world.pods[number].object;
+    if (pod.metadata.ns != facts.ns || !api::matches(*facts.selector, pod.metadata.labels)) continue;
+    budget.covers.push_back(number);
+    const bool counted =
+        std::find(facts.disrupted.begin(), facts.disrupted.end(), pod.metadata.name) == facts.disrupted.end();
+    if (counted && (is_ready(pod) || !(facts.always_allow || enough_healthy))) budget.pods.push_back(number);
+  }
+  return budget;
+}
+
+void measure(World& world, const std::function<double(const api::DeviceRequestAllocationResult&)>& memory) {
+  std::unordered_map<std::string, uint32_t> by_uid;
+  for (uint32_t pod = 0; pod < world.pods.size(); ++pod) {
+    world.pods[pod].gib = 0;
+    by_uid.emplace(world.pods[pod].object->metadata.uid, pod);
+  }
+  for (const auto& claim : world.claims) {
+    if (!claim->status.allocation || claim->status.reserved_for.empty()) continue;
+    double size = 0;
+    for (const api::DeviceRequestAllocationResult& result : claim->status.allocation->results) {
+      if (result.admin_access) continue;
+      const auto consumed = result.consumed_capacity.find("memory");
+      const Result<api::Quantity> amount =
+          consumed == result.consumed_capacity.end() ? api::Quantity() : api::Quantity::parse(consumed->second);
+      size += consumed != result.consumed_capacity.end() && amount ? amount->approximate() / kGib : memory(result);
+    }
+    for (const api::ResourceClaimConsumerReference& consumer : claim->status.reserved_for)
+      if (const auto pod = by_uid.find(consumer.uid); pod != by_uid.end())
+        world.pods[pod->second].gib += size / static_cast<double>(claim->status.reserved_for.size());
+  }
+}
+
+}  // namespace dra::preempt

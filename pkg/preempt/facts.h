@@ -1,0 +1,48 @@
+// Facts: what PodGroups, Jobs' annotations and PodDisruptionBudgets say about the pods of a world, in one form.
+//
+// Sources: KEP-4671 and KEP-5710 (PodGroups of scheduling.k8s.io), the coscheduling plugin (scheduling.x-k8s.io), and
+// kube-apiserver's Eviction API of 1.36 for which pods count against a budget.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "pkg/api/meta.h"
+#include "pkg/preempt/world.h"
+
+namespace dra::preempt {
+
+inline constexpr std::string_view kGroupLabel = "scheduling.x-k8s.io/pod-group";
+inline constexpr std::string_view kGroupAnnotation = "dra-controller-manager/group";
+
+struct PodGroupFacts {
+  bool of_plugins = false;           // scheduling.x-k8s.io
+  std::string key;                   // "namespace/name"
+  std::optional<int64_t> min_count;  // minCount or minMember; nothing: policy basic
+  bool whole = false;                // disruptionMode PodGroup
+};
+
+struct BudgetFacts {
+  std::string ns, name;
+  std::optional<api::LabelSelector> selector;
+  std::vector<std::string> disrupted;  // names in status.disruptedPods
+  int64_t allowed = 0;                 // status.disruptionsAllowed
+  bool observed = true;                // status.observedGeneration is not behind
+  bool always_allow = false;           // unhealthyPodEvictionPolicy AlwaysAllow
+  int64_t current_healthy = 0, desired_healthy = 0;
+};
+
+// Sets Pod::group, Pod::group_missing and World::groups. Of the three ways to name a group the first one counts that a
+// pod has: spec.schedulingGroup, the label, the annotation on the pods of a Job.
+void join_groups(World& world, const std::vector<PodGroupFacts>& groups);
+
+// The pods of the world that the budget selects, and those of them whose eviction counts.
+Budget budget_of(const World& world, const BudgetFacts& facts);
+
+// Sets Pod::gib. `memory` is what a device has, in GiB; shares count what they consume of it.
+void measure(World& world, const std::function<double(const api::DeviceRequestAllocationResult&)>& memory);
+
+}  // namespace dra::preempt

@@ -1,0 +1,164 @@
+#include "pkg/preempt/stage.h"
+
+#include <algorithm>
+#include <unordered_map>
+#include <unordered_set>
+
+namespace dra::preempt {
+namespace {
+
+// Calls f for what is in `from` and not in `without`; both are sorted.
+template <class F>
+void each_of_difference(const std::vector<uint32_t>& from, const std::vector<uint32_t>& without, F&& f) {
+  size_t at = 0;
+  for (const uint32_t one : from) {
+    while (at < without.size() && without[at] < one) ++at;
+    if (at == without.size() || without[at] != one) f(one);
+  }
+}
+
+}  // namespace
+
+std::string Stage::uid_of_promise(uint32_t promise, const std::string& name) {
+  return "promise/" + std::to_string(promise) + "/" + name;
+}
+
+Stage::Stage(World& world)
+    : world_(world),
+      consumers_(world.claims.size()),
+      holds_(world.pods.size()),
+      still_there_(world.claims.size(), 0),
+      can_be_freed_(world.claims.size(), false),
+      freed_(world.claims.size(), false) {
+  std::unordered_map<std::string, uint32_t> by_uid;
+  for (uint32_t pod = 0; pod < world.pods.size(); ++pod) {
+    by_uid.emplace(world.pods[pod].object->metadata.uid, pod);
+    if (world.pods[pod].terminates()) terminating_.push_back(pod);
+  }
+  std::unordered_set<std::string> on_its_way;
+  for (const Promise& promise : world.promises)
+    on_its_way.insert(promise.victim_claims.begin(), promise.victim_claims.end());
+  std::unordered_set<uint32_t> wanted;
+  for (const uint32_t pod : world.pending) wanted.insert(world.pods[pod].claims.begin(), world.pods[pod].claims.end());
+  for (uint32_t number = 0; number < world.claims.size(); ++number) {
+    const api::ResourceClaim& claim = *world.claims[number];
+    if (!claim.status.allocation) continue;
+    size_t unknown = 0;
+    for (const api::ResourceClaimConsumerReference& consumer : claim.status.reserved_for) {
+      const auto pod = by_uid.find(consumer.uid);
+      if (pod == by_uid.end() || !world.pods[pod->second].has_node()) {
+        ++unknown;
+        continue;
+      }
+      consumers_[number].push_back(pod->second);
+      holds_[pod->second].push_back(number);
+    }
+    const bool expected = on_its_way.contains(claim.metadata.key());
+    can_be_freed_[number] =
+        !wanted.contains(number) && (expected || (unknown == 0 && !claim.status.reserved_for.empty()));
+    still_there_[number] = static_cast<uint32_t>(consumers_[number].size());
+    if (can_be_freed_[number] && consumers_[number].empty()) released_.push_back(number);
+  }
+}
+
+Stage::~Stage() {
+  arrange({});
+}
+
+bool Stage::frees(uint32_t claim, const std::vector<uint32_t>& gone) const {
+  return can_be_freed_[claim] && std::all_of(consumers_[claim].begin(), consumers_[claim].end(), [&](uint32_t pod) {
+           return world_.pods[pod].terminates() || std::binary_search(gone.begin(), gone.end(), pod);
+         });
+}
+
+std::vector<bool> Stage::reaches_further() const {
+  std::vector<bool> out(world_.pods.size(), false);
+  std::unordered_map<std::string, std::string> node_of_pool;
+  for (const inventory::PoolInfo& pool : world_.devices.pools())
+    node_of_pool[pool.driver + "/" + pool.name] = pool.node;
+  for (uint32_t claim = 0; claim < world_.claims.size(); ++claim) {
+    if (consumers_[claim].empty()) continue;
+    const std::string& node = world_.pods[consumers_[claim].front()].object->node_name;
+    bool local = !node.empty();
+    for (const uint32_t pod : consumers_[claim]) local = local && world_.pods[pod].object->node_name == node;
+    for (const api::DeviceRequestAllocationResult& result : world_.claims[claim]->status.allocation->results)
+      local = local && node_of_pool[result.driver + "/" + result.pool] == node;
+    for (const uint32_t pod : consumers_[claim]) out[pod] = out[pod] || !local;
+  }
+  return out;
+}
+
+void Stage::settle(uint32_t claim) {
+  const bool free = can_be_freed_[claim] && still_there_[claim] == 0 && (!consumers_[claim].empty() || left_);
+  if (free == freed_[claim]) return;
+  freed_[claim] = free;
+  if (free) {
+    world_.devices.remove_claim(world_.claims[claim]->metadata.uid);
+  } else {
+    world_.devices.apply_claim(*world_.claims[claim]);
+  }
+}
+
+void Stage::leave(uint32_t pod) {
+  world_.cluster.remove_pod(world_.pods[pod].object->metadata.uid);
+  for (const uint32_t claim : holds_[pod]) {
+    --still_there_[claim];
+    settle(claim);
+  }
+}
+
+void Stage::come_back(uint32_t pod) {
+  const api::Pod& object = *world_.pods[pod].object;
+  world_.cluster.set_pod(object, object.node_name, false);
+  for (const uint32_t claim : holds_[pod]) {
+    ++still_there_[claim];
+    settle(claim);
+  }
+}
+
+// Claims that are allocated, and pods that have a node, hold their own.
+void Stage::keep(uint32_t number) {
+  const Promise& promise = world_.promises[number];
+  for (const auto& [name, allocation] : promise.allocations) {
+    const auto claim = std::find_if(world_.claims.begin(), world_.claims.end(),
+                                    [&name = name](const auto& one) { return one->metadata.key() == name; });
+    if (claim != world_.claims.end() && !(*claim)->status.allocation)
+      world_.devices.assume(uid_of_promise(number, name), allocation);
+  }
+  for (const auto& [name, node] : promise.placements) {
+    const auto pod = std::find_if(world_.pods.begin(), world_.pods.end(),
+                                  [&name = name](const Pod& one) { return one.object->metadata.key() == name; });
+    if (pod == world_.pods.end() || !pod->object->node_name.empty()) continue;
+    api::Pod promised = *pod->object;
+    promised.metadata.uid = uid_of_promise(number, name);
+    world_.cluster.set_pod(promised, node, true);
+  }
+}
+
+void Stage::drop(uint32_t number) {
+  for (const auto& [name, allocation] : world_.promises[number].allocations)
+    world_.devices.forget(uid_of_promise(number, name));
+  for (const auto& [name, node] : world_.promises[number].placements)
+    world_.cluster.remove_pod(uid_of_promise(number, name));
+}
+
+void Stage::arrange(const Scene& scene) {
+  std::vector<uint32_t> gone = scene.gone;
+  if (scene.left) {
+    gone.insert(gone.end(), terminating_.begin(), terminating_.end());
+    std::sort(gone.begin(), gone.end());
+    gone.erase(std::unique(gone.begin(), gone.end()), gone.end());
+  }
+  if (gone == gone_ && scene.promises == promises_ && scene.left == left_) return;
+  ++version_;
+  left_ = scene.left;
+  each_of_difference(promises_, scene.promises, [this](uint32_t promise) { drop(promise); });
+  each_of_difference(gone, gone_, [this](uint32_t pod) { leave(pod); });
+  each_of_difference(gone_, gone, [this](uint32_t pod) { come_back(pod); });
+  each_of_difference(scene.promises, promises_, [this](uint32_t promise) { keep(promise); });
+  for (const uint32_t claim : released_) settle(claim);
+  gone_ = std::move(gone);
+  promises_ = scene.promises;
+}
+
+}  // namespace dra::preempt
