@@ -78,6 +78,9 @@ class Allocator {
   // An upper bound, never a guess: more cannot fit. Costs a few nanoseconds per node once masks exist.
   FitCounts fit_counts(const Request& request, std::span<const NodeId> order);
 
+  // What the candidates of Request::lists[0] offer on the node now, each alone. A step per node and eight lines.
+  ValueSupply value_supply(const Request& request, NodeId node);
+
   // Why the request does not fit on these nodes. Visits their devices, as many as a slice allows; meant for use after a
   // failure.
   Reasons explain(const Request& request, const ExplainScope& scope);

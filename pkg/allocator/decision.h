@@ -11,6 +11,7 @@
 
 #include "pkg/allocator/budget/meter.h"
 #include "pkg/allocator/locality.h"
+#include "pkg/allocator/value_list.h"
 #include "pkg/api/resource.h"
 #include "pkg/base/error.h"
 #include "pkg/inventory/inventory.h"
@@ -79,6 +80,8 @@ struct Request {
   // For find_nodes: devices that should agree in an attribute. They outrank everything else the strategy weighs: met if
   // any node can meet them. At most kMaxPreferences. Not with strict_selector_errors.
   std::vector<Preference> preferences;
+  // Values that devices must stand for; all must hold. explain() leaves them aside.
+  std::vector<ValueList> lists;
 };
 
 enum class Outcome : uint8_t {

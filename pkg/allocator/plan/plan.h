@@ -17,6 +17,7 @@
 #include "pkg/allocator/plan/columns.h"
 #include "pkg/allocator/plan/filters.h"
 #include "pkg/allocator/reasons.h"
+#include "pkg/allocator/value_list.h"
 #include "pkg/api/resource.h"
 #include "pkg/base/error.h"
 
@@ -49,7 +50,7 @@ struct PlanRequest {
   std::vector<PlanAlternative> alternatives;
 };
 
-// For a constraint on requests of several claims (Request::preferences).
+// For a constraint on requests of several claims (Request::preferences, Request::lists).
 inline constexpr uint32_t kAllClaims = UINT32_MAX;
 
 struct PlanColumn {
@@ -60,6 +61,7 @@ struct PlanColumn {
 struct PlanConstraint {
   uint32_t claim = 0;                            // or kAllClaims
   const std::vector<Anchor>* anchors = nullptr;  // devices that those of the requests must agree with
+  const ValueList* list = nullptr;               // neither match nor distinct: devices stand for its entries
   bool distinct = false;
   std::string attribute;
   uint32_t column = 0;             // index in Plan::columns
@@ -76,6 +78,7 @@ struct Plan {
 
   std::vector<std::shared_ptr<const api::ResourceClaim>> claims;
   std::vector<Preference> ties;                                  // preferences that this plan must meet
+  std::vector<ValueList> lists;
   std::vector<std::shared_ptr<const api::DeviceClass>> classes;  // kept alive
   std::vector<PlanRequest> requests;                             // of all claims, in order
   std::vector<PlanConstraint> constraints;
@@ -120,7 +123,8 @@ struct Plan {
 
 // Never null: errors in the claims are in Plan::error.
 std::shared_ptr<Plan> begin_plan(const std::vector<std::shared_ptr<const api::ResourceClaim>>& claims,
-                                 std::vector<Preference> ties, inventory::DeviceIndex& device_index);
+                                 std::vector<Preference> ties, std::vector<ValueList> lists,
+                                 inventory::DeviceIndex& device_index);
 // Plans what is missing, or a part of it (see Plan::unfinished). Each call makes progress, however short the slice.
 void go_on(Plan& plan, inventory::DeviceIndex& device_index, Selectors& selectors, Filters& filters, Meter& meter);
 

@@ -42,6 +42,7 @@ bool Search::begin(const Plan& plan, inventory::NodeId node, const Terms& terms)
       if (plan.constraints[c].distinct) used_values_[c].assign(plan_columns_[plan.constraints[c].column]->values, 0);
   }
   anchors_agree_ = plan.ties.empty() || add_anchors();
+  if (!plan.lists.empty()) begin_lists();
   return true;
 }
 
@@ -95,8 +96,13 @@ Search::End Search::find(const Terms& terms) {
     refute("the devices that are allocated already do not agree in the preferred attribute here");
     return End::kNone;
   }
+  if (!plan_->lists.empty() && !lists_agree_) {
+    refute("the devices that the pod has already do not fit the values of the group");
+    return End::kNone;
+  }
   if (terms.fixed != nullptr) return assign_fixed(terms) ? End::kFound : End::kNone;
   if (!counts_suffice()) return error_.empty() ? End::kNone : End::kError;
+  if (!plan_->lists.empty() && !naive_ && !prove_lists()) return End::kNone;
   if (terms.prove_first && !naive_ && !prove_constraints()) return End::kNone;
   deferred_frees_.add(dead_, 1);
   if (terms.dead != nullptr && !terms.dead->empty() && !naive_) {
@@ -185,7 +191,8 @@ std::string Search::proof() const {
 }
 
 bool Search::request(uint32_t r) {
-  if (r == plan_->requests.size()) return visit_ == nullptr || (*visit_)(*this);
+  if (r == plan_->requests.size())
+    return (plan_->lists.empty() || lists_complete()) && (visit_ == nullptr || (*visit_)(*this));
   const PlanRequest& request = plan_->requests[r];
   for (uint32_t a = 0; a < request.alternatives.size(); ++a) {
     chosen_[r] = a;
