@@ -34,8 +34,8 @@ std::vector<PairRule> pair_rules(const std::vector<alignment::PairEntry>& entrie
 }
 
 std::string short_sentence(const std::string& node, const std::string& text, uint32_t has, uint32_t asked) {
-  return "node " + node + " has " + std::to_string(has) + " such " + (has == 1 ? "pair" : "pairs") + " (" + text + "), " +
-         std::to_string(asked) + (asked == 1 ? " is asked" : " are asked");
+  return "node " + node + " has " + std::to_string(has) + " such " + (has == 1 ? "pair" : "pairs") + " (" + text +
+         "), " + std::to_string(asked) + (asked == 1 ? " is asked" : " are asked");
 }
 
 }  // namespace dra::allocator

@@ -1,10 +1,11 @@
-// Pairs: groups of devices, over the requests of a pod, that share a value of an attribute (dra-controller-manager/pairs).
+// Pairs: groups of devices, over the requests of a pod, that share a value of an attribute
+// (dra-controller-manager/pairs).
 //
 //   const alignment::PodPairs read = alignment::read_pod_pairs(pod.metadata.annotations, claims, names);
 //   if (!read.refusal) request.pairs = pair_rules(read.entries, claims);
 //
-// A group has, of each term's request, as many devices as its number says. The number of groups asked is the least, over
-// the terms, of the devices that the request takes divided by its number. Plain values; pure.
+// A group has, of each term's request, as many devices as its number says. The number of groups asked is the least,
+// over the terms, of the devices that the request takes divided by its number. Plain values; pure.
 #pragma once
 
 #include <cstdint>
@@ -37,8 +38,8 @@ struct PairRule {
   bool operator==(const PairRule&) const = default;
 };
 
-// `claims`: all of the pod, in the order in which the entries number them. Request::claims must be those of them that are
-// not allocated, in the same order.
+// `claims`: all of the pod, in the order in which the entries number them. Request::claims must be those of them that
+// are not allocated, in the same order.
 std::vector<PairRule> pair_rules(const std::vector<alignment::PairEntry>& entries,
                                  std::span<const std::shared_ptr<const api::ResourceClaim>> claims);
 
