@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "pkg/inventory/bits.h"
 
 namespace dra::allocator {
 
@@ -26,7 +25,10 @@ bool ValueMatch::begin(const ValueList& list, const Column& column) {
   with_number_.assign(column.values, {});
   with_list_.assign(column.lists.size(), {});
   with_taken_.assign(list.taken.size(), {});
+  possible_.assign(column.value.size() / 64, 0);
   if (list.any) {
+    for (uint32_t local = 0; local < column.value.size(); ++local)
+      if (!column.missing(local)) inventory::set_bit(possible_.data(), local);
     size_ = static_cast<uint32_t>(list.taken.size());
     return std::none_of(list.taken.begin(), list.taken.end(), [](const auto& values) { return values.empty(); });
   }
@@ -35,6 +37,8 @@ bool ValueMatch::begin(const ValueList& list, const Column& column) {
   for (size_t i = 0; i < column.lists.size(); ++i)
     for (const uint32_t number : column.lists[i])
       with_list_[i].insert(with_list_[i].end(), with_number_[number].begin(), with_number_[number].end());
+  for (uint32_t local = 0; local < column.value.size(); ++local)
+    if (!entries_of(local).empty()) inventory::set_bit(possible_.data(), local);
   for (uint32_t i = 0; i < list.taken.size(); ++i) {
     for (const std::string& code : list.taken[i]) append_entries(with_taken_[i], list, code);
     std::fill(visited_.begin(), visited_.end(), 0);

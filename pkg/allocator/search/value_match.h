@@ -10,6 +10,7 @@
 
 #include "pkg/allocator/plan/columns.h"
 #include "pkg/allocator/value_list.h"
+#include "pkg/inventory/bits.h"
 #include "pkg/inventory/hash128.h"
 
 namespace dra::allocator {
@@ -21,6 +22,8 @@ class ValueMatch {
   // False, and nothing changes: the device cannot stand for an entry beside the others.
   bool add(uint32_t local);
   void remove(uint32_t local);
+  // Devices that could stand for some entry.
+  const inventory::Words& possible() const { return possible_; }
   uint32_t size() const { return size_; }  // picks, with those taken already
   // Equal if the same further devices can be added, whichever they are.
   inventory::Hash128 state() const;
@@ -41,6 +44,7 @@ class ValueMatch {
   std::vector<std::vector<uint32_t>> with_number_;  // by value number of the column: the entries of that value
   std::vector<std::vector<uint32_t>> with_list_;    // by list of the column
   std::vector<std::vector<uint32_t>> with_taken_;
+  inventory::Words possible_;
   std::vector<uint8_t> visited_;  // by entry, of one augment()
 };
 
