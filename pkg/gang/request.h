@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "pkg/alignment/pod_pairs.h"
 #include "pkg/alignment/rail_values.h"
 #include "pkg/allocator/decision.h"
 #include "pkg/api/resource.h"
@@ -39,6 +40,7 @@ struct Member {
   // allocator and to Nodes they are interchangeable. Claims that are shared or allocated need not be in it.
   std::string shape;
   int64_t cpu_milli = 0;  // for the strategies, as allocator::Request
+  std::vector<alignment::PairEntry> pairs;  // their terms name claims by index in `claims`
 };
 
 // A domain is the set of nodes with equal values of the label of a level and of all wider levels.

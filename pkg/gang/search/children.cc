@@ -21,30 +21,9 @@ allocator::Request DomainSearch::request_for(uint32_t member, const std::vector<
   if (member != Trial::kNoMember) request.cpu_milli = world_.request.members[member].cpu_milli;
   request.step_budget = world_.options.node_step_budget;
   request.preferences = allocator::preferences_of(request.claims).of;
+  if (world_.table.any_pairs) add_pairs(request, concerned(member, claims, false), claims);
   if (!world_.rails.empty()) add_rails(request, member, claims);
   return request;
-}
-
-// The lists of the member, of the placed members that share a claim with it or are decided again, and, if all must be
-// placed, of those that share one later.
-void DomainSearch::add_rails(allocator::Request& request, uint32_t member, const std::vector<uint32_t>& claims) const {
-  std::vector<uint32_t> members;
-  if (member != Trial::kNoMember) members.push_back(member);
-  const bool all = world_.request.min_count == world_.request.members.size();
-  for (const uint32_t claim : claims)
-    for (const uint32_t user : world_.table.claims[claim].users)
-      if ((all || trial_.is_placed(user)) && std::find(members.begin(), members.end(), user) == members.end())
-        members.push_back(user);
-  const auto decided = [&](uint32_t claim) -> const api::AllocationResult* {
-    const std::optional<api::AllocationResult>& result = trial_.decided(claim);
-    return result ? &*result : nullptr;
-  };
-  for (const RailList& rail : world_.rails)
-    for (const uint32_t one : members) {
-      std::optional<allocator::ValueList> list =
-          list_for(rail, world_.request, world_.table, world_.inventory.device_index(), one, claims, decided);
-      if (list) request.lists.push_back(std::move(*list));
-    }
 }
 
 // The member's claims that are allocated or already decided can be used there.

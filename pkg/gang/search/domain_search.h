@@ -201,6 +201,9 @@ class DomainSearch {
   Next pack_node(uint32_t member, NodeId node, Child& child);
   allocator::Request request_for(uint32_t member, const std::vector<uint32_t>& claims) const;
   void add_rails(allocator::Request& request, uint32_t member, const std::vector<uint32_t>& claims) const;
+  void add_pairs(allocator::Request& request, const std::vector<uint32_t>& members,
+                 const std::vector<uint32_t>& claims) const;
+  std::vector<uint32_t> concerned(uint32_t member, const std::vector<uint32_t>& claims, bool waiting) const;
   Next fail_with(uint32_t member, std::optional<Error> error);
   void push(uint32_t member, Child child);
   void pop();

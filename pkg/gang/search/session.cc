@@ -53,6 +53,8 @@ inventory::Hash128 Session::identity(const GangRequest& request) {
     hash.add(static_cast<uint64_t>(member.cpu_milli));
     hash.add(member.claims.size());
     for (const auto& claim : member.claims) hash.add(reinterpret_cast<uintptr_t>(claim.get()));
+    hash.add(member.pairs.size());
+    for (const alignment::PairEntry& entry : member.pairs) add_text(entry.text);
   }
   for (const std::string& level : request.topology.levels) add_text(level);
   hash.add(request.topology.required.value_or(UINT32_MAX));

@@ -98,6 +98,7 @@ class Compiler {
       shares = true;
     }
     for (const RailRule& rule : request_.rails) add_rails(key, rule.of[m]);
+    for (const alignment::PairEntry& entry : member.pairs) add_pairs(key, entry);
     const auto [at, added] = kinds_.try_emplace(std::move(key), table_.kinds.size());
     if (added) table_.kinds.push_back({{}, shares});
     table_.kinds[at->second].members.push_back(m);
@@ -112,6 +113,13 @@ class Compiler {
       key += '|';
       for (const std::string& value : device) key += std::to_string(value.size()) + ':' + value;
     }
+  }
+
+  void add_pairs(std::string& key, const alignment::PairEntry& entry) {
+    table_.any_pairs = true;
+    key += "\np" + entry.attribute;
+    for (const alignment::PairTerm& term : entry.terms)
+      key += ' ' + std::to_string(term.claim) + '/' + std::to_string(term.request) + '*' + std::to_string(term.number);
   }
 
   const GangRequest& request_;

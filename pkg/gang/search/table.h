@@ -35,6 +35,7 @@ struct Table {
   std::vector<std::vector<const api::NodeSelector*>> selectors_of;
   std::vector<Kind> kinds;
   std::vector<uint32_t> kind_of;  // by member
+  bool any_pairs = false;         // some member has Member::pairs
 };
 
 // The group has more kinds of members than are decided together. `where`: a clause, " on 900 nodes", or empty.
