@@ -67,7 +67,8 @@ void RailChoices::find_needs(const GangRequest& request, const Table& table) {
   std::vector<uint64_t> devices(supply_.values().size(), 0);
   for (const RailSupply::KindOffer& kind : supply_.kinds())
     for (const auto& [line, nodes] : kind.lines)
-      for (size_t value = 0; value < line.size(); ++value) devices[value] += uint64_t{line[value]} * nodes;
+      for (size_t value = 0; value < line.devices.size(); ++value)
+        devices[value] += uint64_t{line.devices[value]} * nodes;
   order_.resize(devices.size());
   std::iota(order_.begin(), order_.end(), 0);
   std::stable_sort(order_.begin(), order_.end(), [&](uint32_t a, uint32_t b) { return devices[a] > devices[b]; });

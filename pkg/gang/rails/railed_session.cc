@@ -71,6 +71,12 @@ void RailedSession::begin_from(const Decision& found, uint64_t nodes_version, ui
   session_->begin_from(found, nodes_version, tables_version);
 }
 
+bool RailedSession::run_apart(const RailRule& rule) const {
+  std::vector<alignment::MemberRails> members;
+  for (const auto& [name, devices] : rule.running) members.push_back(devices);
+  return alignment::agree(members) == alignment::Agreement::kDisagree;
+}
+
 // A list is not needed where at most one member is bound.
 bool RailedSession::is_trivial(const GangRequest& request, uint32_t rule) const {
   size_t bound = request.rails[rule].running.size();
@@ -96,6 +102,7 @@ void RailedSession::begin_goal(const GangRequest& request) {
   to_choose_.clear();
   for (const uint32_t rule : goal_)
     if (!is_trivial(request, rule)) to_choose_.push_back(rule);
+  apart_ = std::any_of(goal_.begin(), goal_.end(), [&](uint32_t rule) { return run_apart(request.rails[rule]); });
   fixed_.clear();
   if (!again_) session_.reset();
   undecided_ = false;
@@ -151,7 +158,9 @@ Decision RailedSession::go_on(const GangRequest& request, Nodes& nodes) {
 // One search, or what is left to do before one.
 RailedSession::Go RailedSession::step(const GangRequest& request, Nodes& nodes) {
   Go go = Go::kOn;
-  if (pending_ != Pending::kNothing) {
+  if (apart_) {
+    go = fail_goal(request);
+  } else if (pending_ != Pending::kNothing) {
     go = std::exchange(pending_, Pending::kNothing) == Pending::kDeeper ? deeper(request, nodes) : next_list(request);
   } else {
     if (session_ == nullptr) open_session();
@@ -287,13 +296,11 @@ RailedSession::Go RailedSession::next_list(const GangRequest& request) {
 
 std::string RailedSession::why_not(const GangRequest& request) const {
   for (const uint32_t rule : goal_) {
-    std::vector<alignment::MemberRails> members;
-    for (const auto& [name, devices] : request.rails[rule].running) members.push_back(devices);
-    if (alignment::agree(members) != alignment::Agreement::kDisagree) continue;
+    const auto& running = request.rails[rule].running;
+    if (!run_apart(request.rails[rule])) continue;
     std::vector<std::string> names;
-    for (size_t i = 0; i < std::min<size_t>(4, request.rails[rule].running.size()); ++i)
-      names.push_back(request.rails[rule].running[i].first);
-    return "the members that run already (" + join(names, ", ") + (members.size() > names.size() ? ", ..." : "") +
+    for (size_t i = 0; i < std::min<size_t>(4, running.size()); ++i) names.push_back(running[i].first);
+    return "the members that run already (" + join(names, ", ") + (running.size() > names.size() ? ", ..." : "") +
            ") are not on the same rails of " + request.rails[rule].attribute +
            ": nobody can join them until one of them ends";
   }

@@ -51,6 +51,7 @@ class RailedSession {
   Go deeper(const GangRequest& request, Nodes& nodes);
   Go next_list(const GangRequest& request);
   bool holds(const GangRequest& request, uint32_t rule, const Decision& decision) const;
+  bool run_apart(const RailRule& rule) const;
   bool is_trivial(const GangRequest& request, uint32_t rule) const;
   std::string why_not(const GangRequest& request) const;
 
@@ -72,6 +73,7 @@ class RailedSession {
   std::vector<bool> met_;           // by rule
   uint32_t soft_ = 0;               // the rule that is tried, once the hard ones hold
   bool undecided_ = false;          // for this goal
+  bool apart_ = false;              // members that run already break a rule of the goal
   std::vector<Fixed> fixed_;        // of to_choose_, a beginning
   std::vector<std::unique_ptr<RailSupply>> supplies_;  // by rule
   std::vector<bool> collected_;                        // by rule

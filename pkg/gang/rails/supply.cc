@@ -90,17 +90,33 @@ bool RailSupply::collect(const GangRequest& request, const Table& table, Nodes& 
       const allocator::ValueSupply supply = allocator.value_supply(question, kind.nodes[kind.next]);
       meter.charge(2 + supply.lines.size() / 4);
       if (!supply.finished) return false;
-      std::vector<uint32_t> line;
-      for (const allocator::ValueSupply::Line& one : supply.lines)
-        for (const std::string& value : one.values) {
-          const uint32_t number = number_of(value);
-          if (line.size() <= number) line.resize(number + 1, 0);
-          line[number] = std::min(kMany, line[number] + (one.many ? kMany : one.devices));
-        }
-      ++kind.lines[std::move(line)];
+      add_line(kind, supply, static_cast<uint32_t>(of.requests.size()));
     }
+    const auto taken = static_cast<uint32_t>(of.taken.size());
+    kind.devices.most = std::min(kind.devices.most, taken + kind.most_here);
   }
   return true;
+}
+
+// A request takes a device once, several requests a shared one several times.
+void RailSupply::add_line(KindOffer& kind, const allocator::ValueSupply& supply, uint32_t requests) {
+  Line line;
+  uint32_t here = 0;
+  for (const allocator::ValueSupply::Line& one : supply.lines) {
+    const uint32_t of_member = one.devices * (one.many ? requests : 1);
+    here += of_member;
+    for (const std::string& value : one.values) {
+      const uint32_t number = number_of(value);
+      if (line.devices.size() <= number) {
+        line.devices.resize(number + 1, 0);
+        line.of_member.resize(number + 1, 0);
+      }
+      line.devices[number] = std::min(kMany, line.devices[number] + (one.many ? kMany : one.devices));
+      line.of_member[number] += of_member;
+    }
+  }
+  kind.most_here = std::max(kind.most_here, here);
+  ++kind.lines[std::move(line)];
 }
 
 uint64_t RailSupply::with_all(const KindOffer& kind, const std::vector<std::pair<uint32_t, uint32_t>>& wanted) const {
@@ -110,7 +126,8 @@ uint64_t RailSupply::with_all(const KindOffer& kind, const std::vector<std::pair
     uint64_t fit = kMany;
     for (const auto& [value, devices] : wanted) {
       const uint32_t more = devices - std::min(devices, of(kind.taken, value));
-      if (more > 0) fit = std::min<uint64_t>(fit, of(line, value) / more);
+      if (more > of(line.of_member, value)) fit = 0;
+      if (more > 0) fit = std::min<uint64_t>(fit, of(line.devices, value) / more);
     }
     sum += fit * nodes;
     work_ += 1 + wanted.size() / 4;
@@ -126,7 +143,7 @@ uint64_t RailSupply::with_some(const KindOffer& kind, const std::vector<std::pai
   uint64_t sum = 0;
   for (const auto& [line, nodes] : kind.lines) {
     uint64_t devices = 0;
-    for (const auto& [value, entries] : wanted) devices += of(line, value);
+    for (const auto& [value, entries] : wanted) devices += of(line.devices, value);
     sum += devices / each * nodes;
     work_ += 1 + wanted.size() / 4;
   }

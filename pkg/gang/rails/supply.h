@@ -24,14 +24,20 @@ class RailSupply {
   struct Range {
     uint32_t least = 0, most = 0;
   };
+  struct Line {
+    std::vector<uint32_t> devices;     // by value, for all members together
+    std::vector<uint32_t> of_member;   // by value: what one member can have of them
+    auto operator<=>(const Line&) const = default;
+  };
   struct KindOffer {
     uint32_t kind = 0;
     Range devices;
     size_t next = 0;                // of `nodes`: the next one to ask
     std::vector<NodeId> nodes;      // that accept its members, as far as Nodes decides it
     bool asked = false;             // `nodes` is known
-    std::map<std::vector<uint32_t>, uint32_t> lines;  // devices by value, so many nodes
+    std::map<Line, uint32_t> lines;  // so many nodes
     std::vector<uint32_t> taken;    // devices that members have already, by value
+    uint32_t most_here = 0;         // devices that a member can have on one node, of any value
     bool shares = false;            // members share claims: devices are not divided among them
   };
 
@@ -41,6 +47,7 @@ class RailSupply {
   bool collect(const GangRequest& request, const Table& table, Nodes& nodes, allocator::Allocator& allocator,
                allocator::Meter& meter);
 
+  // Range::most is what a node can give, if collected.
   const std::vector<KindOffer>& kinds() const { return kinds_; }
   const std::vector<std::string>& values() const { return values_; }
   // The number of a value; values that only running members have get one, too.
@@ -55,6 +62,8 @@ class RailSupply {
   static uint32_t of(const std::vector<uint32_t>& line, uint32_t value) {
     return value < line.size() ? line[value] : 0;
   }
+
+  void add_line(KindOffer& kind, const allocator::ValueSupply& supply, uint32_t requests);
 
   const uint32_t rule_;
   std::vector<KindOffer> kinds_;  // that the rule binds
