@@ -87,14 +87,20 @@ class Twin {
       return std::any_of(masks_.begin(), masks_.end(), [&](uint32_t mask) { return (mask & wanted) == wanted; });
     };
     if (!possible(goal)) return std::nullopt;
+    for (size_t r = 0; r < group_.rules.size(); ++r) {
+      if (group_.rules[r].soft || run_together(group_.rules[r])) continue;
+      return std::nullopt;  // nobody can join
+    }
     for (size_t r = 0; r < group_.rules.size(); ++r)
-      if (possible(goal | 1u << r)) goal |= 1u << r;
+      if (run_together(group_.rules[r]) && possible(goal | 1u << r)) goal |= 1u << r;
     std::vector<bool> met;
     for (size_t r = 0; r < group_.rules.size(); ++r) met.push_back(goal >> r & 1);
     return met;
   }
 
  private:
+  bool run_together(const TwinRule& rule) const { return rule_holds(group_, rule, Picks(group_.members.size())); }
+
   void place(size_t m, size_t placed) {
     if (++steps_ > kMostSteps || placed + group_.members.size() - m < group_.min_count) return;
     if (m == group_.members.size()) {

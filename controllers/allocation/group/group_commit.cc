@@ -60,7 +60,7 @@ void GroupReconcile::commit() {
     prepared = prepare_binding(member.context, candidates, member.out) && prepared;
     if (withdraws(member.out)) return void(withdraw());
   }
-  if (!prepared) return;
+  if (!prepared || !rails_hold()) return;
   size_t marked = 0;
   for (Member& member : pods_) {
     if (!member.held) continue;

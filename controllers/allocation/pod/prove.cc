@@ -4,6 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include "controllers/allocation/members/group_hints.h"
+#include "controllers/allocation/members/rails.h"
 #include "controllers/allocation/pod/candidates.h"
 #include "controllers/allocation/pod/conflicts.h"
 #include "controllers/allocation/pod/not_found.h"
@@ -33,6 +35,19 @@ void say_allocated(const PodContext& context, ReconcileResult& out) {
 
 }  // namespace
 
+bool rails_hold(const PodContext& context, ReconcileResult& out) {
+  if (context.group != nullptr && context.group->no_rails) return true;
+  const RailsProof proof(context.view, context.tools.inventory, context.pod);
+  if (proof.holds()) return true;
+  if (proof.must_leave(context.pod) && withdraw_claims(context, out)) {
+    count_failure(context, "LostRace", out);
+    return false;
+  }
+  say_waiting(context, {"GroupWaits", "waits: " + proof.why(), proof.why()}, Fit::kUndecided, out);
+  out.requeue_in(std::chrono::seconds(1));
+  return false;
+}
+
 void prove_claims(const PodContext& context, ReconcileResult& out) {
   // The reconciles of the pod for which a claim is reserved prove the claim.
   for (const protocol::ClaimState& claim : context.state.claims)
@@ -46,6 +61,7 @@ void prove_claims(const PodContext& context, ReconcileResult& out) {
     if (none && (releasing ? withdraw_claims(context, out) : withdraw_or_leave(context, out))) return;
     if (none && !releasing) return report_no_node(context, candidates, out);
     if (!none && !prepare_binding(context, candidates, out)) return;
+    if (!rails_hold(context, out)) return;
   }
   if (context.role == Role::kExplain) return;  // observe mode: nothing prevents a proof, but nobody writes one
   add_marks(context, out);
