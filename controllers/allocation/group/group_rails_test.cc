@@ -132,6 +132,32 @@ TEST_F(GroupRailsTest, AnAllocationOnTheSameRailIsMarked) {
   EXPECT_EQ(pass("b"), "prove cb");
 }
 
+// A driver takes devices in use out of its slices: what was written with the mark counts.
+TEST_F(GroupRailsTest, ADeviceThatIsNoLongerPublishedCountsByItsMark) {
+  const std::string mark = "dra-controller-manager/rails";
+  run("a", "n1", "gpu-1");
+  view.put(member("b"));
+  hold("b", "n2", "gpu-1");
+  EXPECT_EQ(pass("b"), "prove cb");
+  const std::string written = body()["metadata"]["annotations"][mark].get<std::string>();
+  EXPECT_NE(written.find(R"("rail.test/rail":{"0":["i1"]})"), std::string::npos) << written;
+  api::ResourceClaim claim = proven(hold("b", "n2", "gpu-1"), "b");
+  claim.metadata.annotations[mark] = written;
+  put(claim);
+  api::Pod started = member("b");
+  started.scheduling_gates.clear();
+  started.node_name = "n2";
+  view.put(started);
+  publish("n2", {0});
+  publish("n1", {0, 1, 1});
+  wait_for_devices("c");
+  EXPECT_EQ(pass("c"), "allocate cc");
+  EXPECT_EQ(decided(), std::vector<std::string>{"n1/gpu-2"});
+  claim.metadata.annotations[mark] = R"({"of": 5, "rail.test/rail": [[]]})";
+  put(claim);
+  EXPECT_EQ(pass("c").find("allocate"), std::string::npos) << "nothing says where that member is";
+}
+
 // Two leaders each placed a member of a group that nobody of has started.
 TEST_F(GroupRailsTest, AnOpenGroupOnDifferentRailsIsWithdrawn) {
   view.put(member("a"));

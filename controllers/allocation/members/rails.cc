@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <charconv>
+#include <optional>
 
 #include "pkg/inventory/device_values.h"
 #include "pkg/protocol/pod_claims.h"
 #include "pkg/protocol/proof.h"
+#include "pkg/protocol/rail_mark.h"
 
 namespace dra::allocation {
 
@@ -18,11 +20,15 @@ namespace {
 void add_devices(const api::ResourceClaim& claim, const std::string& request, const std::string& attribute,
                  const inventory::Inventory& inventory, alignment::MemberRails& out) {
   if (!claim.status.allocation) return;
-  for (const api::DeviceRequestAllocationResult& one : claim.status.allocation->results)
-    if (std::string_view(one.request).substr(0, one.request.find('/')) == request)
-      out.push_back(
-          inventory::device_values(inventory.device_index(), one.driver, one.pool, one.device, attribute)
-              .value_or(alignment::DeviceRails()));
+  std::optional<RailsOfClaim> marked;  // read when needed
+  const std::vector<api::DeviceRequestAllocationResult>& results = claim.status.allocation->results;
+  for (size_t i = 0; i < results.size(); ++i) {
+    const api::DeviceRequestAllocationResult& one = results[i];
+    if (std::string_view(one.request).substr(0, one.request.find('/')) != request) continue;
+    auto values = inventory::device_values(inventory.device_index(), one.driver, one.pool, one.device, attribute);
+    if (!values && !marked) marked = is_proven(claim) ? marked_rails(claim) : RailsOfClaim();
+    out.push_back(values ? std::move(*values) : (*marked)[attribute][i]);
+  }
 }
 
 alignment::MemberRails devices_of(const RailPod& pod, const std::vector<alignment::RailRequest>& requests,
@@ -70,6 +76,26 @@ std::vector<gang::RailRule> rail_rules(const PodRails& rails, const inventory::I
     }
   }
   return out;
+}
+
+std::string rails_mark_of(const PodRails& rails, const inventory::Inventory& inventory,
+                          const api::ResourceClaim& claim) {
+  RailsOfClaim out;
+  if (!claim.status.allocation) return "";
+  const std::vector<api::DeviceRequestAllocationResult>& results = claim.status.allocation->results;
+  for (const alignment::RailRule& rule : rails.read.rules)
+    for (size_t p = 0; p < rails.pods.size(); ++p)
+      for (const alignment::RailRequest& request : rule.of[p]) {
+        if (rails.pods[p].claims[request.claim]->metadata.uid != claim.metadata.uid) continue;
+        for (size_t i = 0; i < results.size(); ++i) {
+          const api::DeviceRequestAllocationResult& one = results[i];
+          if (std::string_view(one.request).substr(0, one.request.find('/')) != request.request) continue;
+          const auto values =
+              inventory::device_values(inventory.device_index(), one.driver, one.pool, one.device, rule.attribute);
+          if (values) out[rule.attribute][i] = *values;
+        }
+      }
+  return rails_mark(out, *claim.status.allocation);
 }
 
 std::vector<alignment::PairEntry> pairs_of(const View& view, const api::Pod& pod,

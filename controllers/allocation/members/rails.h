@@ -1,5 +1,6 @@
 // Rails in the allocation controller: what a search is asked, and the condition for marks (docs/design/groups-commit.md,
-// G9). The devices of members that hold some already count, with the values that are published. Pure.
+// G9). The devices of members that hold some already count, with the values that are published, or
+// else those that were written with their mark. Pure.
 #pragma once
 
 #include <string>
@@ -17,6 +18,9 @@ namespace dra::allocation {
 // are members that run.
 std::vector<gang::RailRule> rail_rules(const protocol::PodRails& rails, const inventory::Inventory& inventory,
                                        const std::vector<gang::Member>& asked);
+// The annotation beside the claim's mark (pkg/protocol/rail_mark.h); empty: no rule binds the claim.
+std::string rails_mark_of(const protocol::PodRails& rails, const inventory::Inventory& inventory,
+                          const api::ResourceClaim& claim);
 // For gang::Member::pairs: the entries of the pod's claims and its own; none if they are refused.
 std::vector<alignment::PairEntry> pairs_of(const reconcile::View& view, const api::Pod& pod,
                                            const std::vector<protocol::ClaimState>& claims);

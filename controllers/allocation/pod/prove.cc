@@ -1,5 +1,7 @@
 #include "controllers/allocation/pod/prove.h"
 
+#include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -14,6 +16,7 @@
 #include "controllers/allocation/pod/withdraw.h"
 #include "pkg/protocol/pod_claims.h"
 #include "pkg/protocol/proof.h"
+#include "pkg/protocol/rail_mark.h"
 #include "pkg/protocol/users.h"
 #include "pkg/protocol/writes.h"
 
@@ -67,8 +70,9 @@ void prove_claims(const PodContext& context, ReconcileResult& out) {
   add_marks(context, out);
 }
 
-void add_marks(const PodContext& context, ReconcileResult& out) {
+void add_marks(const PodContext& context, ReconcileResult& out, const PodRails* known_rails) {
   const api::ObjectMeta& pod = context.pod.metadata;
+  std::optional<PodRails> read;
   for (const protocol::ClaimState& claim : context.state.claims) {
     if (!claim.needs_proof()) continue;
     const api::ResourceClaim& object = *claim.claim;
@@ -80,10 +84,17 @@ void add_marks(const PodContext& context, ReconcileResult& out) {
     const bool of_now = bears_mark_of(object, *object.status.allocation);
     std::erase_if(users, [&](const User& user) { return user.left ? user.uid == pod.uid : !of_now; });
     if (!of_now || !claim.listed) users.insert(users.begin(), {pod.name, pod.uid});
-    out.add(write_metadata(object, finalizers,
-                           {{std::string(kProofAnnotation), proof_value(pod.uid, *object.status.allocation)},
-                            {std::string(kProvenForAnnotation), users_value(users)}},
-                           "prove"));
+    std::map<std::string, std::optional<std::string>> annotations{
+        {std::string(kProofAnnotation), proof_value(pod.uid, *object.status.allocation)},
+        {std::string(kProvenForAnnotation), users_value(users)}};
+    if (known_rails == nullptr && !(context.group != nullptr && context.group->no_rails)) {
+      read = rails_of(context.view, context.pod);
+      known_rails = &*read;
+    }
+    if (known_rails != nullptr && known_rails->any)
+      if (std::string mark = rails_mark_of(*known_rails, context.tools.inventory, object); !mark.empty())
+        annotations[std::string(kRailsMarkAnnotation)] = std::move(mark);
+    out.add(write_metadata(object, finalizers, annotations, "prove"));
   }
   if (context.role == Role::kToBind) say_allocated(context, out);
 }

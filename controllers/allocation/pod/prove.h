@@ -2,6 +2,7 @@
 #pragma once
 
 #include "controllers/allocation/pod/context.h"
+#include "pkg/protocol/rails.h"
 
 namespace dra::allocation {
 
@@ -12,6 +13,7 @@ void prove_claims(const PodContext& context, reconcile::ReconcileResult& out);
 // unmarked, if the others were first.
 bool rails_hold(const PodContext& context, reconcile::ReconcileResult& out);
 // P3: one write for each claim that needs a mark.
-void add_marks(const PodContext& context, reconcile::ReconcileResult& out);
+// `rails`: of the pod's group; null: they are read if somebody asks for rails.
+void add_marks(const PodContext& context, reconcile::ReconcileResult& out, const protocol::PodRails* rails = nullptr);
 
 }  // namespace dra::allocation
