@@ -12,7 +12,7 @@ using Kind = Refusal::Kind;
 
 const std::string* text_of(const api::StringMap* annotations, std::string_view key) {
   if (annotations == nullptr || annotations->empty()) return nullptr;
-  const auto found = annotations->find(std::string(key));
+  const auto found = annotations->find(key);
   return found == annotations->end() ? nullptr : &found->second;
 }
 

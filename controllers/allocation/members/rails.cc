@@ -101,7 +101,7 @@ std::string rails_mark_of(const PodRails& rails, const inventory::Inventory& inv
 std::vector<alignment::PairEntry> pairs_of(const View& view, const api::Pod& pod,
                                            const std::vector<protocol::ClaimState>& claims) {
   const auto bears = [](const api::StringMap& annotations) {
-    return annotations.contains(std::string(alignment::kPairsAnnotation));
+    return annotations.contains(alignment::kPairsAnnotation);
   };
   if (!bears(pod.metadata.annotations) && std::none_of(claims.begin(), claims.end(), [&](const auto& claim) {
         return bears(claim.claim->metadata.annotations);
