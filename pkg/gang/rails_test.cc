@@ -6,6 +6,7 @@
 #include <iostream>
 #include <set>
 
+#include "pkg/alignment/rail_values.h"
 #include "pkg/base/clock.h"
 #include "pkg/base/random.h"
 #include "pkg/gang/gang.h"
@@ -446,6 +447,114 @@ TEST(Rails, AgreeWithATwinThatTriesEverything) {
   EXPECT_GT(found, cases / 10);
   EXPECT_GT(impossible, cases / 10);
   EXPECT_LT(too_big, cases / 5 + 1);
+}
+
+// The check before marks, against trying every list.
+TEST(Rails, AgreementIsWhatTryingEveryListSays) {
+  SeededRandom random(from_environment("DRA_SEED", 1));
+  uint64_t agreed = 0;
+  constexpr uint64_t kCases = 5'000;
+  for (uint64_t i = 0; i < kCases; ++i) {
+    std::vector<alignment::MemberRails> members;
+    std::vector<oracle::RailDevices> twins;
+    const uint64_t values = 2 + random.below(4);
+    for (uint64_t m = random.below(4); m-- > 0;) {
+      alignment::MemberRails& member = members.emplace_back();
+      oracle::RailDevices& twin = twins.emplace_back();
+      for (uint64_t d = 1 + random.below(3); d-- > 0;) {
+        oracle::RailValues& own = twin.emplace_back();
+        for (uint64_t v = random.below(12) == 0 ? 0 : 1 + random.below(random.below(3) == 0 ? 3 : 1); v-- > 0;)
+          own.insert("i" + std::to_string(random.below(values)));
+        member.emplace_back(own.begin(), own.end());
+      }
+    }
+    const alignment::Agreement agreement = alignment::agree(members);
+    ASSERT_NE(agreement, alignment::Agreement::kUndecided);
+    const bool expected = oracle::same_rails(twins);
+    ASSERT_EQ(agreement == alignment::Agreement::kAgree, expected) << "case " << i;
+    agreed += expected ? 1 : 0;
+  }
+  EXPECT_GT(agreed, kCases / 10);
+  EXPECT_LT(agreed, kCases - kCases / 10);
+}
+
+// 32 devices a member with 64 values each: comparing them ends, with the answer that nobody knows.
+TEST(Rails, TheWorstListsEndWithinTheSteps) {
+  std::vector<alignment::MemberRails> members(3);
+  for (size_t m = 0; m < members.size(); ++m)
+    for (size_t d = 0; d < 32; ++d) {
+      alignment::DeviceRails& device = members[m].emplace_back();
+      for (size_t v = 0; v < 64; ++v) device.push_back("s" + std::to_string(100 + v + (m == 2 ? 40 : 0)));
+      if (m == 2 && d < 10) device = {"s999"};
+    }
+  EXPECT_NE(alignment::agree(members), alignment::Agreement::kAgree);
+}
+
+// ---- named cases
+
+TwinGroup two_nodes(const std::vector<int64_t>& a, const std::vector<int64_t>& b, std::vector<TwinMember> members) {
+  TwinGroup group;
+  group.nodes = 2;
+  for (const auto& [node, rails] : {std::pair(size_t{0}, a), std::pair(size_t{1}, b)})
+    for (const int64_t rail : rails) {
+      TwinNic& nic = group.nics.emplace_back();
+      nic.node = node;
+      nic.values = {{rail}, {}};
+    }
+  group.members = std::move(members);
+  group.min_count = group.members.size();
+  TwinRule& rule = group.rules.emplace_back();
+  rule.of.assign(group.members.size(), {0});
+  return group;
+}
+
+std::multiset<int64_t> rails_of(const TwinGroup& group, const std::vector<size_t>& nics) {
+  std::multiset<int64_t> out;
+  for (const size_t nic : nics) out.insert(group.nics[nic].values[0][0]);
+  return out;
+}
+
+TEST(Rails, TwoMembersTakeTheRailsThatBothHave) {
+  const TwinGroup group = two_nodes({0, 1, 3, 6}, {2, 3, 4, 6}, {{{{{2}}}}, {{{{2}}}}});
+  Scenario scenario(group);
+  const Decision decision = scenario.decide(0);
+  ASSERT_EQ(decision.outcome, Outcome::kFeasible);
+  std::string why;
+  const Picks picks = scenario.picks(decision, why);
+  EXPECT_EQ(why, "");
+  for (const auto& member : picks) EXPECT_EQ(rails_of(group, member[0]), (std::multiset<int64_t>{3, 6}));
+}
+
+TEST(Rails, TheReasonNamesTheBestChoice) {
+  const TwinGroup group = two_nodes({0, 1, 2, 3, 4}, {2, 3, 4, 5, 6}, {{{{{4}}}}, {{{{4}}}}});
+  Scenario scenario(group);
+  const Decision decision = scenario.decide(0);
+  EXPECT_EQ(decision.outcome, Outcome::kInfeasible);
+  EXPECT_NE(decision.reason.find("no values of net.example.com/rail are free for 2 members together"), std::string::npos)
+      << decision.reason;
+  EXPECT_FALSE(decision.never);
+}
+
+// A member with fewer devices is on some of the rails of the one with the most.
+TEST(Rails, PrefillIsOnRailsOfDecode) {
+  TwinGroup group = two_nodes({1, 5, 6}, {2, 3, 4, 5, 6}, {{{{{1}}}}, {{{{1}}}}, {{{{4}}}}});
+  Scenario scenario(group);
+  const Decision decision = scenario.decide(0);
+  ASSERT_EQ(decision.outcome, Outcome::kFeasible);
+  std::string why;
+  const Picks picks = scenario.picks(decision, why);
+  std::multiset<int64_t> prefill = rails_of(group, picks[0][0]);
+  prefill.merge(rails_of(group, picks[1][0]));
+  EXPECT_EQ(prefill, (std::multiset<int64_t>{5, 6}));
+}
+
+TEST(Rails, ShortSlicesGiveTheSameAnswer) {
+  for (uint64_t seed = 1; seed <= 20; ++seed) {
+    const TwinGroup group = random_group(seed);
+    Scenario whole(group), sliced(group);
+    const Decision expected = whole.decide(0), decision = sliced.decide(10);
+    EXPECT_EQ(decision.outcome, expected.outcome) << "seed " << seed;
+  }
 }
 
 }  // namespace
