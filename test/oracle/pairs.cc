@@ -24,7 +24,7 @@ struct TypedValues {
 
 std::set<std::string> values_of_device(const Scene& scene, size_t device, const std::string& attribute) {
   const api::DeviceAttribute* found = find_attribute(scene.devices[device], attribute);
-  if (found == nullptr || (is_list(*found) && !scene.world->on("DRAListTypeAttributes"))) return {};
+  if (found == nullptr || (oracle::is_list(*found) && !scene.world->on("DRAListTypeAttributes"))) return {};
   return std::visit(TypedValues{}, *found);
 }
 
