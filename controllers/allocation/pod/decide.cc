@@ -11,6 +11,7 @@
 #include "controllers/allocation/pod/kept_from.h"
 #include "controllers/allocation/pod/near.h"
 #include "controllers/allocation/pod/not_found.h"
+#include "controllers/allocation/pod/pairs.h"
 #include "controllers/allocation/pod/prepare.h"
 #include "controllers/allocation/pod/rails_report.h"
 #include "controllers/allocation/pod/report.h"
@@ -77,6 +78,8 @@ void decide_claims(const PodContext& context, ReconcileResult& out) {
     later.ask_again = wait;
     return go_on_later(context, later, out);
   }
+  std::optional<std::vector<allocator::PairRule>> pairs = pairs_asked(context, context.state.claims, out);
+  if (!pairs) return;
   Candidates candidates = candidate_nodes(context, out);
   const nodes::NodeChoice& choice = candidates.choice;
   if (waits_for_watch(choice, out)) return;
@@ -88,6 +91,7 @@ void decide_claims(const PodContext& context, ReconcileResult& out) {
   for (const protocol::ClaimState& claim : context.state.claims)
     if (!claim.allocated()) request.claims.push_back(claim.claim);
   request.preferences = preferences_of_claims(context, out);
+  request.pairs = std::move(*pairs);
   const std::vector<allocator::NodeId> order = numbers_of(choice, tools.inventory);
   const DevicesHeldBack held_back(tools.inventory, avoided_devices(pod, context.view.now()));
   const KeptDevices::Kept kept = kept_devices_of(context, pod.priority);
