@@ -17,6 +17,7 @@
 #include "pkg/nodes/shape.h"
 #include "pkg/protocol/avoided.h"
 #include "pkg/protocol/pod_claims.h"
+#include "pkg/protocol/pod_pairs.h"
 #include "pkg/protocol/writes.h"
 
 namespace dra::allocation {
@@ -41,7 +42,7 @@ void GroupReconcile::decide(uint32_t needed) {
     return;
   }
   const PodRails rails = hints_.no_rails ? PodRails() : rails_of(view_, first_.context.pod);
-  if (rails.any && !rails_are_read(rails)) return;
+  if (!pairs_are_read() || (rails.any && !rails_are_read(rails))) return;
   gang::GangRequest request;
   request.uid = members_.group.key();
   request.name = members_.group.shown();
@@ -94,7 +95,7 @@ std::vector<gang::Member> GroupReconcile::questions_about(const std::vector<size
     one.name = context.pod.metadata.key();
     one.uid = context.pod.metadata.uid;
     for (const protocol::ClaimState& claim : context.state.claims) one.claims.push_back(claim.claim);
-    one.pairs = pairs_of(view_, context.pod, context.state.claims);
+    one.pairs = pairs_of_pod(context.pod, one.claims).entries;
     if (context.extended.empty()) one.shape = shapes.of(context.pod, context.state.claims);
   }
   made_->asked = asked;

@@ -74,7 +74,8 @@ class GroupReconcile {
   void pause();
   // One search for the members that are not placed yet: places `needed` of them, or none.
   void decide(uint32_t needed);
-  // False: the annotations for pairs or rails of some member are refused, and all wait.
+  // False: the annotations for pairs (or rails) of some member are refused, and all wait.
+  bool pairs_are_read();
   bool rails_are_read(const protocol::PodRails& rails);
   // G9, before the marks. False: the members wait, or all that is unmarked is withdrawn.
   bool rails_hold();

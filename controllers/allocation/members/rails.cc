@@ -98,25 +98,6 @@ std::string rails_mark_of(const PodRails& rails, const inventory::Inventory& inv
   return rails_mark(out, *claim.status.allocation);
 }
 
-std::vector<alignment::PairEntry> pairs_of(const View& view, const api::Pod& pod,
-                                           const std::vector<protocol::ClaimState>& claims) {
-  const auto bears = [](const api::StringMap& annotations) {
-    return annotations.contains(alignment::kPairsAnnotation);
-  };
-  if (!bears(pod.metadata.annotations) && std::none_of(claims.begin(), claims.end(), [&](const auto& claim) {
-        return bears(claim.claim->metadata.annotations);
-      }))
-    return {};
-  const RailPod named = named_claims(view, pod);
-  std::vector<const api::ResourceClaim*> objects;
-  for (const protocol::ClaimState& claim : claims) objects.push_back(claim.claim.get());
-  std::vector<alignment::ClaimName> names;
-  for (const alignment::ClaimName& name : named.names)
-    for (uint32_t c = 0; c < objects.size(); ++c)
-      if (objects[c]->metadata.uid == named.claims[name.claim]->metadata.uid) names.push_back({name.name, c});
-  return alignment::read_pod_pairs(pod.metadata.annotations, objects, names).entries;
-}
-
 RailsProof::RailsProof(const View& view, const inventory::Inventory& inventory, const api::Pod& pod) {
   PodRails rails = rails_of(view, pod);
   if (!rails.any) return;

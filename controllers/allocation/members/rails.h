@@ -21,9 +21,6 @@ std::vector<gang::RailRule> rail_rules(const protocol::PodRails& rails, const in
 // The annotation beside the claim's mark (pkg/protocol/rail_mark.h); empty: no rule binds the claim.
 std::string rails_mark_of(const protocol::PodRails& rails, const inventory::Inventory& inventory,
                           const api::ResourceClaim& claim);
-// For gang::Member::pairs: the entries of the pod's claims and its own; none if they are refused.
-std::vector<alignment::PairEntry> pairs_of(const reconcile::View& view, const api::Pod& pod,
-                                           const std::vector<protocol::ClaimState>& claims);
 
 // Whether the hard rules hold over all members that hold devices, marked or not, as the stream shows them.
 class RailsProof {

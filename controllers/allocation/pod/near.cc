@@ -10,6 +10,7 @@
 #include "controllers/allocation/pod/report.h"
 #include "controllers/allocation/pod/withdraw.h"
 #include "pkg/gang/gang.h"
+#include "pkg/protocol/pod_pairs.h"
 
 namespace dra::allocation {
 
@@ -34,7 +35,7 @@ gang::GangRequest group_of_one(const PodContext& context, const Neighbours& near
   member.uid = pod.uid;
   member.cpu_milli = cpu_milli;
   for (const protocol::ClaimState& claim : context.state.claims) member.claims.push_back(claim.claim);
-  member.pairs = pairs_of(context.view, context.pod, context.state.claims);
+  member.pairs = pairs_of_pod(context.pod, member.claims).entries;
   asked.members.push_back(std::move(member));
   if (rails.any) asked.rails = rail_rules(rails, context.tools.inventory, asked.members);
   return asked;
