@@ -34,7 +34,7 @@ struct CaseMember {
 };
 
 struct GroupCase {
-  oracle::World world;  // without claims
+  oracle::World world;                      // without claims
   std::optional<api::StringMap> pod_group;  // its annotations
   std::vector<CaseMember> members;
   json expect;
@@ -167,9 +167,9 @@ class GroupRun {
     if (!claim.status.allocation) return;
     for (const api::DeviceRequestAllocationResult& one : claim.status.allocation->results)
       if (one.request.substr(0, one.request.find('/')) == request)
-        out.push_back(inventory::device_values(contest.inventory().device_index(), one.driver, one.pool, one.device,
-                                               attribute)
-                          .value_or(alignment::DeviceRails()));
+        out.push_back(
+            inventory::device_values(contest.inventory().device_index(), one.driver, one.pool, one.device, attribute)
+                .value_or(alignment::DeviceRails()));
   }
 
   void decide() {
@@ -271,11 +271,10 @@ class GroupRun {
       for (const api::Node& node : world.nodes) {
         if (node.metadata.name != nodes_[m]) continue;
         const oracle::Scene scene = oracle::build_scene(world, node);
-        const std::vector<allocator::PairRule> rules =
-            allocator::pair_rules(request_.members[static_cast<size_t>(std::find(waiting_.begin(), waiting_.end(), m) -
-                                                                       waiting_.begin())]
-                                      .pairs,
-                                  member.claims);
+        const std::vector<allocator::PairRule> rules = allocator::pair_rules(
+            request_.members[static_cast<size_t>(std::find(waiting_.begin(), waiting_.end(), m) - waiting_.begin())]
+                .pairs,
+            member.claims);
         if (std::string why = oracle::broken_pairs(scene, oracle::picks_of(scene, results_[m]), rules); !why.empty())
           return "member " + member.name + ": " + why;
       }
@@ -286,7 +285,8 @@ class GroupRun {
 
   static std::string nanos_text(oracle::Amount amount) {
     std::string digits;
-    for (; amount > 0; amount /= 10) digits.insert(digits.begin(), static_cast<char>('0' + static_cast<int>(amount % 10)));
+    for (; amount > 0; amount /= 10)
+      digits.insert(digits.begin(), static_cast<char>('0' + static_cast<int>(amount % 10)));
     return (digits.empty() ? "0" : digits) + "n";
   }
 
@@ -325,8 +325,8 @@ class GroupRun {
     return parts;
   }
   static std::vector<Bound> bounds_of(const api::StringMap& annotations, bool soft) {
-    const auto text = annotations.find(std::string("dra-controller-manager/same-across-members") +
-                                       (soft ? "-preferred" : ""));
+    const auto text =
+        annotations.find(std::string("dra-controller-manager/same-across-members") + (soft ? "-preferred" : ""));
     std::vector<Bound> out;
     if (text == annotations.end()) return out;
     for (const std::string& entry : split(text->second, ",")) {
@@ -357,8 +357,7 @@ class GroupRun {
         if (result == nullptr) result = &results_[m][open];
         for (const api::DeviceRequestAllocationResult& device : result->results)
           if (device.request.substr(0, device.request.find('/')) == request)
-            out.push_back(
-                oracle::rail_values(case_.world, device.driver, device.pool, device.device, bound.attribute));
+            out.push_back(oracle::rail_values(case_.world, device.driver, device.pool, device.device, bound.attribute));
       }
     return out;
   }
@@ -393,7 +392,7 @@ class GroupRun {
   gang::GangRequest request_;
   std::vector<uint32_t> waiting_;  // numbers of members that do not run
   gang::Decision decision_;
-  std::vector<std::string> nodes_;                          // by member
+  std::vector<std::string> nodes_;                           // by member
   std::vector<std::vector<api::AllocationResult>> results_;  // by member
   bool stable_ = true;
   json line_;

@@ -155,9 +155,8 @@ class GroupReader {
 
   // The PodGroup's entries come first, so that a pod's own replace them.
   void add_entry(const Entry& entry, std::optional<uint32_t> member, bool soft) {
-    auto rule = std::find_if(out_.rules.begin(), out_.rules.end(), [&](const RailRule& one) {
-      return one.soft == soft && one.attribute == entry.attribute;
-    });
+    auto rule = std::find_if(out_.rules.begin(), out_.rules.end(),
+                             [&](const RailRule& one) { return one.soft == soft && one.attribute == entry.attribute; });
     if (rule == out_.rules.end()) {
       RailRule& made = out_.rules.emplace_back();
       made.attribute = entry.attribute;

@@ -5,7 +5,8 @@
 //   for (const RailRule& rule : rails.rules) rule.of[m]: whose devices of member m must be on the same rails
 //
 // Order of `members`, which decides the order of soft rules: creationTimestamp, then uid. A pod's own entry for an
-// attribute replaces, for that pod, the PodGroup's of the same kind; hard and soft entries are rules of their own. Pure.
+// attribute replaces, for that pod, the PodGroup's of the same kind; hard and soft entries are rules of their own.
+// Pure.
 #pragma once
 
 #include <cstdint>

@@ -24,7 +24,8 @@ class GroupRailsRead : public testing::Test {
   }
   GroupRails read(const api::StringMap* pod_group = nullptr) { return read_group_rails(pod_group, members_); }
   static size_t bound(const RailRule& rule) {
-    return static_cast<size_t>(std::count_if(rule.of.begin(), rule.of.end(), [](const auto& of) { return !of.empty(); }));
+    return static_cast<size_t>(
+        std::count_if(rule.of.begin(), rule.of.end(), [](const auto& of) { return !of.empty(); }));
   }
 
   std::vector<std::unique_ptr<api::StringMap>> annotations_;
@@ -52,7 +53,8 @@ TEST_F(GroupRailsRead, APodsOwnEntryReplacesThePodGroupsOfTheSameKind) {
   ASSERT_EQ(rails.rules.size(), 2u);
   EXPECT_FALSE(rails.rules[0].soft);
   EXPECT_EQ(rails.rules[0].of[0], (std::vector<RailRequest>{{0, "gpu"}}));
-  EXPECT_EQ(rails.rules[0].of[1], (std::vector<RailRequest>{{0, "nic"}})) << "a soft entry leaves the hard one in force";
+  EXPECT_EQ(rails.rules[0].of[1], (std::vector<RailRequest>{{0, "nic"}}))
+      << "a soft entry leaves the hard one in force";
   EXPECT_TRUE(rails.rules[1].soft);
   EXPECT_EQ(bound(rails.rules[1]), 1u);
 }

@@ -116,8 +116,8 @@ Agreement agree(std::span<const MemberRails> members, uint64_t steps) {
   if (lists) return ListSearch(members, *most, steps).run();
   std::vector<std::string> entries;
   for (const DeviceRails& device : *most) entries.push_back(device.front());
-  const bool all = std::all_of(members.begin(), members.end(),
-                               [&](const MemberRails& member) { return stands(member, entries); });
+  const bool all =
+      std::all_of(members.begin(), members.end(), [&](const MemberRails& member) { return stands(member, entries); });
   return all ? Agreement::kAgree : Agreement::kDisagree;
 }
 

@@ -1,8 +1,8 @@
 // Whether the devices of a group's members are on the same rails.
 //
 // The rule: there is a list of values, as long as the devices of the member with the most, such that the devices of
-// every member can each stand for an entry of their own, which is among the device's values. A rule over one member only
-// asks for the attribute. Pure.
+// every member can each stand for an entry of their own, which is among the device's values. A rule over one member
+// only asks for the attribute. Pure.
 #pragma once
 
 #include <cstdint>

@@ -194,7 +194,7 @@ class Gangs::Impl {
             request.ns,
             0,
             std::make_unique<RailedSession>(inventory_, allocator_, options_, meter_, std::move(*table),
-                                      spent == spent_.end() ? 0 : spent->second.steps),
+                                            spent == spent_.end() ? 0 : spent->second.steps),
             std::nullopt};
     return &kept;
   }

@@ -36,8 +36,8 @@ struct TwinMember {
 struct TwinRule {
   size_t attribute = 0;
   bool soft = false;
-  std::vector<std::vector<size_t>> of;        // by member: requests
-  std::vector<std::vector<size_t>> running;   // NICs of members that run
+  std::vector<std::vector<size_t>> of;       // by member: requests
+  std::vector<std::vector<size_t>> running;  // NICs of members that run
 };
 struct TwinGroup {
   size_t nodes = 0;
@@ -530,7 +530,8 @@ TEST(Rails, TheReasonNamesTheBestChoice) {
   Scenario scenario(group);
   const Decision decision = scenario.decide(0);
   EXPECT_EQ(decision.outcome, Outcome::kInfeasible);
-  EXPECT_NE(decision.reason.find("no values of net.example.com/rail are free for 2 members together"), std::string::npos)
+  EXPECT_NE(decision.reason.find("no values of net.example.com/rail are free for 2 members together"),
+            std::string::npos)
       << decision.reason;
   EXPECT_FALSE(decision.never);
 }

@@ -39,7 +39,7 @@ struct Member {
   // Members with the same text, other than "", differ only in their names and the uids of their own claims: to the
   // allocator and to Nodes they are interchangeable. Claims that are shared or allocated need not be in it.
   std::string shape;
-  int64_t cpu_milli = 0;  // for the strategies, as allocator::Request
+  int64_t cpu_milli = 0;                    // for the strategies, as allocator::Request
   std::vector<alignment::PairEntry> pairs;  // their terms name claims by index in `claims`
 };
 

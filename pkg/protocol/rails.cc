@@ -19,8 +19,8 @@ std::vector<const api::Pod*> members_of_group(const View& view, const api::Pod& 
   const std::optional<GroupRef> group = group_of(pod);
   if (!group || membership_of(view, pod).state == Membership::State::kAlone) return {&pod};
   if (group->source != GroupRef::Source::kJob) {
-    const auto api = group->source == GroupRef::Source::kCore ? reconcile::GroupApi::kCore
-                                                              : reconcile::GroupApi::kPlugins;
+    const auto api =
+        group->source == GroupRef::Source::kCore ? reconcile::GroupApi::kCore : reconcile::GroupApi::kPlugins;
     if (const api::PodGroup* known = view.pod_group(api, group->ns + "/" + group->name))
       pod_group = &known->metadata.annotations;
   }

@@ -9,8 +9,8 @@
 
 namespace dra::oracle {
 
-using RailValues = std::set<std::string>;         // of one device: values with their type
-using RailDevices = std::vector<RailValues>;      // of one member
+using RailValues = std::set<std::string>;     // of one device: values with their type
+using RailDevices = std::vector<RailValues>;  // of one member
 
 // Whether there is a list of values, as long as the devices of the member with the most, such that the devices of every
 // member can each stand for an entry of their own. One member only needs the attribute.

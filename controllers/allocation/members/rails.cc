@@ -59,9 +59,8 @@ std::vector<gang::RailRule> rail_rules(const PodRails& rails, const inventory::I
     for (size_t p = 0; p < rails.pods.size(); ++p) {
       const RailPod& pod = rails.pods[p];
       if (rule.of[p].empty()) continue;
-      const auto member = std::find_if(asked.begin(), asked.end(), [&](const gang::Member& one) {
-        return one.uid == pod.pod->metadata.uid;
-      });
+      const auto member = std::find_if(asked.begin(), asked.end(),
+                                       [&](const gang::Member& one) { return one.uid == pod.pod->metadata.uid; });
       alignment::MemberRails devices = devices_of(pod, rule.of[p], rule.attribute, inventory);
       if (member == asked.end()) {
         if (!devices.empty()) made.running.emplace_back(pod.pod->metadata.key(), std::move(devices));

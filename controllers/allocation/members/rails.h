@@ -1,6 +1,6 @@
-// Rails in the allocation controller: what a search is asked, and the condition for marks (docs/design/groups-commit.md,
-// G9). The devices of members that hold some already count, with the values that are published, or
-// else those that were written with their mark. Pure.
+// Rails in the allocation controller: what a search is asked, and the condition for marks
+// (docs/design/groups-commit.md, G9). The devices of members that hold some already count, with the values that are
+// published, or else those that were written with their mark. Pure.
 #pragma once
 
 #include <string>
@@ -37,7 +37,7 @@ class RailsProof {
  private:
   struct Holder {
     const api::Pod* pod = nullptr;
-    uint64_t since = 0;  // the version of its latest unmarked allocation; 0: all are marked
+    uint64_t since = 0;                           // the version of its latest unmarked allocation; 0: all are marked
     std::vector<alignment::MemberRails> devices;  // by hard rule; those that bind it
     std::vector<bool> bound;                      // by hard rule
   };

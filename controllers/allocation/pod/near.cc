@@ -91,10 +91,7 @@ bool allocate_near(const PodContext& context, const Neighbours& near, const PodR
       if (required.empty()) return false;
       if (withdraw_or_leave(context, out)) return true;
       park_pod(context, causes_of(context, request), obstacles, out);
-      say_waiting(
-          context,
-          {"FailedScheduling", required + ": " + decision.reason, required},
-          Fit::kNowhere, out);
+      say_waiting(context, {"FailedScheduling", required + ": " + decision.reason, required}, Fit::kNowhere, out);
       count_failure(context, "NoNode", out);
       return true;
     case allocator::Outcome::kBudgetSpent:
@@ -111,10 +108,10 @@ bool allocate_near(const PodContext& context, const Neighbours& near, const PodR
     case allocator::Outcome::kError:
       // Errors in the claims are reported in the usual words.
       if (rails.read.rules.empty()) return false;
-      say_waiting(context,
-                  {"FailedAllocation", decision.error ? decision.error->message() : "the rails cannot be decided",
-                   "rails"},
-                  Fit::kNowhere, out);
+      say_waiting(
+          context,
+          {"FailedAllocation", decision.error ? decision.error->message() : "the rails cannot be decided", "rails"},
+          Fit::kNowhere, out);
       return true;
   }
   return false;

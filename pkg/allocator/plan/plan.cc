@@ -16,7 +16,7 @@ namespace {
 constexpr uint64_t kAlternativeSteps = 2;
 constexpr size_t kTextPerStep = 1024;     // bytes of selectors looked up
 constexpr size_t kMembersPerStep = 8;     // alternatives checked for membership in a constraint
-constexpr size_t kBytesOfEntry = 64;     // of a ValueList, kept twice
+constexpr size_t kBytesOfEntry = 64;      // of a ValueList, kept twice
 constexpr size_t kProgramTextBytes = 16;  // size of the shortest program, in bytes of text (selectors.cc)
 
 }  // namespace

@@ -81,7 +81,7 @@ struct Plan {
   Plan& operator=(const Plan&) = delete;
 
   std::vector<std::shared_ptr<const api::ResourceClaim>> claims;
-  std::vector<Preference> ties;                                  // preferences that this plan must meet
+  std::vector<Preference> ties;  // preferences that this plan must meet
   std::vector<ValueList> lists;
   std::vector<PairRule> pair_rules;                              // that this plan must meet
   std::vector<std::shared_ptr<const api::DeviceClass>> classes;  // kept alive
@@ -129,8 +129,8 @@ struct Plan {
 
 // Never null: errors in the claims are in Plan::error.
 std::shared_ptr<Plan> begin_plan(const std::vector<std::shared_ptr<const api::ResourceClaim>>& claims,
-                                 std::vector<Preference> ties, std::vector<PairRule> pairs, std::vector<ValueList> lists,
-                                 inventory::DeviceIndex& device_index);
+                                 std::vector<Preference> ties, std::vector<PairRule> pairs,
+                                 std::vector<ValueList> lists, inventory::DeviceIndex& device_index);
 // Plans what is missing, or a part of it (see Plan::unfinished). Each call makes progress, however short the slice.
 void go_on(Plan& plan, inventory::DeviceIndex& device_index, Selectors& selectors, Filters& filters, Meter& meter);
 

@@ -219,7 +219,7 @@ class Search {
   std::vector<MatchState> match_;                  // by constraint
   std::vector<std::vector<uint8_t>> used_values_;  // by distinct constraint, by value
   std::vector<SavedMatch> saved_;
-  std::vector<ValueMatch> value_match_;  // by constraint; only of those with a ValueList
+  std::vector<ValueMatch> value_match_;     // by constraint; only of those with a ValueList
   std::vector<inventory::Amount> charged_;  // by counter of the matrix
   std::vector<SharedUse> shared_;
 

@@ -37,8 +37,8 @@ class RailChoices {
  private:
   struct Branch {
     uint32_t length = 0;
-    std::optional<uint32_t> longest;      // a member
-    std::optional<size_t> longest_kind;   // of the supply
+    std::optional<uint32_t> longest;     // a member
+    std::optional<size_t> longest_kind;  // of the supply
   };
   struct Found {
     uint64_t count = 0;
@@ -62,19 +62,19 @@ class RailChoices {
   RailSupply& supply_;
   const uint32_t min_count_;
   bool all_placed_ = false;
-  uint64_t unbound_ = 0;                       // waiting members that the rule does not bind
+  uint64_t unbound_ = 0;  // waiting members that the rule does not bind
   std::vector<alignment::MemberRails> running_;
-  std::vector<uint32_t> needed_;               // values that running members need, ascending
-  std::vector<uint64_t> sizes_, need_;         // by kind of the supply: its members; of these, must be placed
+  std::vector<uint32_t> needed_;        // values that running members need, ascending
+  std::vector<uint64_t> sizes_, need_;  // by kind of the supply: its members; of these, must be placed
   std::vector<Branch> branches_;
   size_t branch_ = 0;
   bool begun_ = false;
   bool pruned_ = false;
-  std::vector<uint32_t> order_;                // values, those with most devices first
-  std::vector<uint32_t> sequence_;             // of positions in order_, ascending: entries beside the needed ones
-  std::vector<uint32_t> entries_of_;           // by value
+  std::vector<uint32_t> order_;       // values, those with most devices first
+  std::vector<uint32_t> sequence_;    // of positions in order_, ascending: entries beside the needed ones
+  std::vector<uint32_t> entries_of_;  // by value
   std::vector<std::pair<uint32_t, uint32_t>> wanted_;  // value, entries; those with any
-  std::vector<Found> batch_;                   // best last
+  std::vector<Found> batch_;                           // best last
   uint64_t best_count_ = 0;
   std::vector<std::string> best_entries_;
   uint64_t judged_ = 0, charged_ = 0;

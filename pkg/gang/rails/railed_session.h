@@ -68,25 +68,25 @@ class RailedSession {
   uint64_t inventory_version_ = 0, nodes_version_ = 0;
   uint64_t steps_ = 0;
   uint32_t slices_ = 0;
-  std::vector<uint32_t> goal_;      // rules that must hold: the hard ones, the soft ones that are met, and one more
-  std::vector<uint32_t> to_choose_; // of these, those that need a list
-  std::vector<bool> met_;           // by rule
-  uint32_t soft_ = 0;               // the rule that is tried, once the hard ones hold
-  bool undecided_ = false;          // for this goal
-  bool apart_ = false;              // members that run already break a rule of the goal
-  std::vector<Fixed> fixed_;        // of to_choose_, a beginning
+  std::vector<uint32_t> goal_;       // rules that must hold: the hard ones, the soft ones that are met, and one more
+  std::vector<uint32_t> to_choose_;  // of these, those that need a list
+  std::vector<bool> met_;            // by rule
+  uint32_t soft_ = 0;                // the rule that is tried, once the hard ones hold
+  bool undecided_ = false;           // for this goal
+  bool apart_ = false;               // members that run already break a rule of the goal
+  std::vector<Fixed> fixed_;         // of to_choose_, a beginning
   std::vector<std::unique_ptr<RailSupply>> supplies_;  // by rule
   std::vector<bool> collected_;                        // by rule
   std::unique_ptr<Session> session_;
-  std::vector<RailList> lists_;          // of session_
-  bool again_ = false;                   // session_ is that of an earlier state, and tried first
-  std::optional<Decision> solution_;     // the best so far
+  std::vector<RailList> lists_;       // of session_
+  bool again_ = false;                // session_ is that of an earlier state, and tried first
+  std::optional<Decision> solution_;  // the best so far
   std::vector<RailList> solution_lists_;
   Decision answer_;
-  std::string reason_;                   // without any list chosen
+  std::string reason_;  // without any list chosen
   bool never_ = false;
   std::optional<size_t> guilty_;
-  uint64_t searched_ = 0;                // lists of the goal
+  uint64_t searched_ = 0;  // lists of the goal
   uint64_t best_count_ = 0;
   std::vector<std::string> best_entries_;
   uint32_t best_rule_ = 0;

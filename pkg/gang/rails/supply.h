@@ -25,20 +25,20 @@ class RailSupply {
     uint32_t least = 0, most = 0;
   };
   struct Line {
-    std::vector<uint32_t> devices;     // by value, for all members together
-    std::vector<uint32_t> of_member;   // by value: what one member can have of them
+    std::vector<uint32_t> devices;    // by value, for all members together
+    std::vector<uint32_t> of_member;  // by value: what one member can have of them
     auto operator<=>(const Line&) const = default;
   };
   struct KindOffer {
     uint32_t kind = 0;
     Range devices;
-    size_t next = 0;                // of `nodes`: the next one to ask
-    std::vector<NodeId> nodes;      // that accept its members, as far as Nodes decides it
-    bool asked = false;             // `nodes` is known
+    size_t next = 0;                 // of `nodes`: the next one to ask
+    std::vector<NodeId> nodes;       // that accept its members, as far as Nodes decides it
+    bool asked = false;              // `nodes` is known
     std::map<Line, uint32_t> lines;  // so many nodes
-    std::vector<uint32_t> taken;    // devices that members have already, by value
-    uint32_t most_here = 0;         // devices that a member can have on one node, of any value
-    bool shares = false;            // members share claims: devices are not divided among them
+    std::vector<uint32_t> taken;     // devices that members have already, by value
+    uint32_t most_here = 0;          // devices that a member can have on one node, of any value
+    bool shares = false;             // members share claims: devices are not divided among them
   };
 
   RailSupply(const GangRequest& request, const Table& table, uint32_t rule);

@@ -47,8 +47,7 @@ std::optional<allocator::ValueList> list_for(
   list.attribute = rule.attribute;
   list.any = rail.any;
   list.entries = rail.entries;
-  if (rail.longest == member && complete)
-    list.least = static_cast<uint32_t>(rail.entries.size());
+  if (rail.longest == member && complete) list.least = static_cast<uint32_t>(rail.entries.size());
   return list;
 }
 

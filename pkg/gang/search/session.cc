@@ -249,8 +249,9 @@ size_t Session::bytes() const {
 
 Decision Session::search(const GangRequest& request, Nodes& nodes) {
   Decision decision;
-  const DomainSearch::World world{request, table_,   kind_order_, first_claims_, kinds_,      inventory_, allocator_,
-                                  nodes,   options_, meter_,      tied_,         node_local_, any_order_, changed_, rails_, must_place_};
+  const DomainSearch::World world{request,    table_,   kind_order_, first_claims_, kinds_, inventory_,
+                                  allocator_, nodes,    options_,    meter_,        tied_,  node_local_,
+                                  any_order_, changed_, rails_,      must_place_};
   for (; at_domain_ < domains_.size(); ++at_domain_) {
     if (meter_.stopped()) {
       decision.outcome = Outcome::kUnfinished;
