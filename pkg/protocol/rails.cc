@@ -1,6 +1,7 @@
 #include "pkg/protocol/rails.h"
 
 #include <algorithm>
+#include <optional>
 #include <tuple>
 
 #include "pkg/api/scheduling.h"
@@ -13,29 +14,29 @@ using reconcile::View;
 
 namespace {
 
-// The pods that count, and the annotations of their PodGroup; null: there is none.
-std::vector<const api::Pod*> members_of_group(const View& view, const api::Pod& pod, const api::StringMap*& pod_group) {
-  pod_group = nullptr;
-  const std::optional<GroupRef> group = group_of(pod);
-  if (!group || membership_of(view, pod).state == Membership::State::kAlone) return {&pod};
-  if (group->source != GroupRef::Source::kJob) {
-    const auto api =
-        group->source == GroupRef::Source::kCore ? reconcile::GroupApi::kCore : reconcile::GroupApi::kPlugins;
-    if (const api::PodGroup* known = view.pod_group(api, group->ns + "/" + group->name))
-      pod_group = &known->metadata.annotations;
-  }
-  const std::string key = group->key();
+// The group of the pod; nothing: it is alone.
+std::optional<GroupRef> own_group(const View& view, const api::Pod& pod) {
+  std::optional<GroupRef> group = group_of(pod);
+  if (group && membership_of(view, pod).state == Membership::State::kAlone) group.reset();
+  return group;
+}
+
+// Null: there is no PodGroup.
+const api::StringMap* annotations_of(const View& view, const GroupRef& group) {
+  if (group.source == GroupRef::Source::kJob) return nullptr;
+  const auto api = group.source == GroupRef::Source::kCore ? reconcile::GroupApi::kCore : reconcile::GroupApi::kPlugins;
+  const api::PodGroup* known = view.pod_group(api, group.ns + "/" + group.name);
+  return known == nullptr ? nullptr : &known->metadata.annotations;
+}
+
+// The pods that count.
+std::vector<const api::Pod*> members_of_group(const View& view, const api::Pod& pod, const GroupRef& group) {
+  const std::string key = group.key();
   std::vector<const api::Pod*> pods =
       is_too_large(view, key) ? view.started_of_group(key, kMaxGroupMembers) : view.pods_of_group(key);
   std::erase_if(pods, [&](const api::Pod* one) { return one->done() || one->metadata.uid == pod.metadata.uid; });
   pods.push_back(&pod);
   return pods;
-}
-
-bool any_asks(const std::vector<const api::Pod*>& pods, const api::StringMap* pod_group) {
-  return (pod_group != nullptr && alignment::has_rails(*pod_group)) ||
-         std::any_of(pods.begin(), pods.end(),
-                     [](const api::Pod* one) { return alignment::has_rails(one->metadata.annotations); });
 }
 
 }  // namespace
@@ -56,16 +57,19 @@ RailPod named_claims(const View& view, const api::Pod& pod) {
 }
 
 bool asks_for_rails(const View& view, const api::Pod& pod) {
-  const api::StringMap* pod_group = nullptr;
-  return any_asks(members_of_group(view, pod, pod_group), pod_group);
+  if (alignment::has_rails(pod.metadata.annotations)) return true;
+  const std::optional<GroupRef> group = group_of(pod);
+  const api::StringMap* annotations = group ? annotations_of(view, *group) : nullptr;
+  return annotations != nullptr && alignment::has_rails(*annotations) && own_group(view, pod).has_value();
 }
 
 PodRails rails_of(const View& view, const api::Pod& pod) {
   PodRails out;
-  const api::StringMap* pod_group = nullptr;
-  std::vector<const api::Pod*> pods = members_of_group(view, pod, pod_group);
-  out.any = any_asks(pods, pod_group);
+  out.any = asks_for_rails(view, pod);
   if (!out.any) return out;
+  const std::optional<GroupRef> group = own_group(view, pod);
+  const api::StringMap* pod_group = group ? annotations_of(view, *group) : nullptr;
+  std::vector<const api::Pod*> pods = group ? members_of_group(view, pod, *group) : std::vector{&pod};
   std::sort(pods.begin(), pods.end(), [](const api::Pod* a, const api::Pod* b) {
     return std::tie(a->metadata.creation_timestamp, a->metadata.uid) <
            std::tie(b->metadata.creation_timestamp, b->metadata.uid);

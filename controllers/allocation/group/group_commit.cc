@@ -61,7 +61,7 @@ void GroupReconcile::commit() {
     if (withdraws(member.out)) return void(withdraw());
   }
   if (!prepared || !rails_hold()) return;
-  const PodRails rails = hints_.no_rails ? PodRails() : rails_of(view_, first_.context.pod);
+  const PodRails rails = hints_.no_rails ? PodRails() : rails_of(view_, *asks_for_rails_);
   size_t marked = 0;
   for (Member& member : pods_) {
     if (!member.held) continue;

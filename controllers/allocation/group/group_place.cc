@@ -41,7 +41,7 @@ void GroupReconcile::decide(uint32_t needed) {
     first_.out.goes_on = true;
     return;
   }
-  const PodRails rails = hints_.no_rails ? PodRails() : rails_of(view_, first_.context.pod);
+  const PodRails rails = hints_.no_rails ? PodRails() : rails_of(view_, *asks_for_rails_);
   if (!pairs_are_read() || (rails.any && !rails_are_read(rails))) return;
   gang::GangRequest request;
   request.uid = members_.group.key();

@@ -39,7 +39,7 @@ bool GroupReconcile::rails_are_read(const PodRails& rails) {
 
 bool GroupReconcile::rails_hold() {
   if (!tools_.options.prove_rails || hints_.no_rails) return true;
-  const RailsProof proof(view_, tools_.inventory, first_.context.pod);
+  const RailsProof proof(view_, tools_.inventory, *asks_for_rails_);
   if (proof.holds()) return true;
   const bool must_leave = std::any_of(pods_.begin(), pods_.end(), [&](const Member& member) {
     return member.held && proof.must_leave(member.context.pod);

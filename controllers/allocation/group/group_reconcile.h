@@ -146,7 +146,8 @@ class GroupReconcile {
   const Duration spent_;
   GroupHints hints_;
   std::vector<Member> pods_;
-  Member& first_;  // of pods_: its key is reconciled
+  Member& first_;                             // of pods_: its key is reconciled
+  const api::Pod* asks_for_rails_ = nullptr;  // one of pods_; null: none does
   bool committed_ = false;
   bool unfinished_ = false;  // the search goes on in the next slice, and nothing was decided
 };
