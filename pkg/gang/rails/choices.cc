@@ -93,6 +93,8 @@ void RailChoices::find_branches(const Table& table) {
     else
       add_branches(length, table);
   }
+  // Without a member that the rule binds: nothing fits an empty list.
+  if (running == 0 && unbound_ > 0) branches_.push_back({0, std::nullopt, std::nullopt});
 }
 
 // No running member has so many devices: somebody who is placed must.

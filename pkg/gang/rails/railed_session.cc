@@ -224,7 +224,7 @@ RailedSession::Go RailedSession::solved(const GangRequest& request, Decision dec
 RailedSession::Go RailedSession::next_soft(const GangRequest& request) {
   std::erase_if(goal_, [&](uint32_t rule) { return !met_[rule]; });
   for (; soft_ < request.rails.size(); ++soft_) {
-    if (met_[soft_]) continue;
+    if (met_[soft_] || run_apart(request.rails[soft_])) continue;
     goal_.push_back(soft_);
     if (!holds(request, soft_, *solution_)) {
       if (steps_ >= options_.step_budget) {
