@@ -16,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "pkg/allocator/pairs.h"
 #include "pkg/inventory/inventory.h"
 
 namespace dra::allocator {
@@ -122,6 +123,10 @@ struct Reasons {
   // Nodes that have a device of the class of every request (of an alternative of it), selected and free or not; in
   // order. Nothing: that is not known, all nodes can use one, there is none, or there are more than 1024.
   std::optional<std::vector<inventory::NodeId>> of_class;
+  // Nodes of ExplainScope::passed with too few groups for a rule about pairs, as many as were counted in time; and the
+  // texts of Request::pairs.
+  std::vector<PairShort> short_of_pairs;
+  std::vector<std::string> pair_texts;
   // All of it on one line of at most 1 KiB: for tests and logs.
   std::string summary() const;
 };

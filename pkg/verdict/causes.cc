@@ -69,6 +69,7 @@ std::vector<Cause> causes_of(const Verdict& verdict) {
     causes.push_back({"Undecided", "the search ended at its budget before it found or refuted a place"});
   const bool nodes_first = verdict.main == Verdict::Main::kNodes;
   if (nodes_first) add_node_causes(causes, verdict);
+  for (const std::string& pairs : verdict.short_of_pairs) causes.push_back({"PairsShort", pairs});
   if (verdict.main == Verdict::Main::kTogether)
     causes.push_back({"NotTogether", verdict.together.empty()
                                          ? "each request fits by itself, but not all together"
@@ -82,8 +83,9 @@ std::vector<Cause> causes_of(const Verdict& verdict) {
 }
 
 std::vector<std::string> cause_codes() {
-  std::vector<std::string> codes{"Refused",   "NoNodes",   "Undecided",   "NotTogether",   "RequestInvalid",
-                                 "NoDevices", "NeverFits", "TooFewThere", "PoolBlocksAll", "ClassSelectsNone"};
+  std::vector<std::string> codes{"Refused",     "NoNodes",        "Undecided",       "NotTogether",
+                                 "PairsShort",  "RequestInvalid", "NoDevices",       "NeverFits",
+                                 "TooFewThere", "PoolBlocksAll",  "ClassSelectsNone"};
   for (int i = 0; i <= static_cast<int>(NodeProblem::kKept); ++i)
     codes.push_back("Node" + std::string(node_problem_name(static_cast<NodeProblem>(i))));
   for (int i = 0; i <= static_cast<int>(DeviceProblem::kSetAside); ++i)

@@ -118,6 +118,14 @@ std::string unexamined(const Verdict& verdict) {
   return least == nullptr ? "" : "; " + grouped(least->examined) + " of " + grouped(least->asked) + " devices examined";
 }
 
+// The node with the most groups; how many others have too few.
+std::string pairs_words(const Verdict& verdict) {
+  if (verdict.short_of_pairs.empty()) return "";
+  const size_t others = verdict.short_of_pairs.size() - 1 + verdict.more_short_of_pairs;
+  return verdict.short_of_pairs.front() +
+         (others > 0 ? ", and " + grouped(static_cast<uint32_t>(others)) + " more such" : "");
+}
+
 std::string cut(std::string text, const std::string& tail) {
   const size_t room = kMaxSentence - std::min(tail.size(), kMaxSentence / 4);
   return clean(text, room) + tail.substr(0, kMaxSentence / 4);
@@ -141,7 +149,11 @@ std::string sentence(const Verdict& verdict, const SentenceOptions& options) {
   // If no request was examined, there was no time for one.
   std::string text = who + (wanted.empty() ? "the devices that the claims ask for" : wanted);
   if (verdict.main == Verdict::Main::kTogether) text = who + "all requests together: " + wanted;
-  if (!verdict.together.empty() && verdict.passed <= 1) text += "; " + verdict.together;
+  const std::string pairs = pairs_words(verdict);
+  if (!pairs.empty())
+    text = verdict.main == Verdict::Main::kTogether ? pairs + "; " + wanted : text + "; " + pairs;
+  else if (!verdict.together.empty() && verdict.passed <= 1)
+    text += "; " + verdict.together;
   if (!nodes.empty())
     text += "; " + std::to_string(verdict.nodes - verdict.passed) + "/" + std::to_string(verdict.nodes) +
             " nodes are unavailable: " + nodes;
@@ -167,6 +179,7 @@ std::string kind(const Verdict& verdict) {
     if (request.most_there) text += ",few";
     if (request.nodes_blocked > 0) text += ",blocked";
   }
+  if (!verdict.short_of_pairs.empty()) text += ";pairs";
   return text;
 }
 

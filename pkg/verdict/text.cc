@@ -141,7 +141,10 @@ std::string text(const Verdict& verdict, const TextOptions& options) {
   if (verdict.answer == Answer::kFits || verdict.main == Verdict::Main::kRefused) return page.take();
   if (!verdict.node_groups.empty()) write_nodes(verdict, options, page);
   for (const RequestVerdict& request : verdict.requests) write_request(verdict, request, options, page);
-  if (!verdict.together.empty()) page.line(0, "Together: " + verdict.together);
+  for (const std::string& pairs : verdict.short_of_pairs) page.line(0, "Pairs: " + pairs);
+  if (verdict.more_short_of_pairs > 0)
+    page.line(0, "Pairs: " + counted(verdict.more_short_of_pairs, "node") + " more with too few");
+  if (!verdict.together.empty() && verdict.short_of_pairs.empty()) page.line(0, "Together: " + verdict.together);
   return page.take();
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include "pkg/api/claim_bounds.h"
 #include "pkg/api/selectors.h"
@@ -313,6 +314,24 @@ void add_node_groups(Verdict& verdict, const NodeFindings& findings, const alloc
   });
 }
 
+void add_short_of_pairs(Verdict& verdict, const allocator::Reasons& reasons, const DeviceFacts& facts) {
+  std::vector<allocator::PairShort> all = reasons.short_of_pairs;
+  std::stable_sort(all.begin(), all.end(),
+                   [](const allocator::PairShort& a, const allocator::PairShort& b) { return a.has > b.has; });
+  std::set<inventory::NodeId> shown, others;
+  for (const allocator::PairShort& one : all) {
+    if (verdict.short_of_pairs.size() < kMaxNames) {
+      verdict.short_of_pairs.push_back(
+          allocator::short_sentence(clean(facts.inventory.node_name(one.node), kMaxDeviceText),
+                                    clean(reasons.pair_texts[one.entry], kMaxDeviceText), one.has, one.asked));
+      shown.insert(one.node);
+    } else {
+      others.insert(one.node);
+    }
+  }
+  for (const inventory::NodeId node : others) verdict.more_short_of_pairs += shown.contains(node) ? 0 : 1;
+}
+
 // The nodes that the question is about, and which of them accept the pod.
 struct Choice {
   NodeFindings findings;
@@ -446,6 +465,7 @@ Verdict explain(const DeviceFacts& facts, const Question& question, const NodeFi
                                    found->outcome == allocator::Outcome::kUnfinished);
   verdict.answer = undecided ? Answer::kUndecided : Answer::kDoesNotFit;
   allocator::Request request;
+  request.pairs = question.pairs;
   for (const auto& claim : question.claims)
     if (!claim->status.allocation) request.claims.push_back(claim);
   allocator::Reasons reasons;
@@ -468,6 +488,7 @@ Verdict explain(const DeviceFacts& facts, const Question& question, const NodeFi
   }
   verdict.drivers = reasons.drivers;
   if (reasons.proof != allocator::kExhausted) verdict.together = clean(reasons.proof, kMaxDeviceText);
+  if (!reasons.short_of_pairs.empty()) add_short_of_pairs(verdict, reasons, facts);
   choose_main(verdict);
   return verdict;
 }
@@ -487,6 +508,7 @@ Decided decide(const Facts& facts, const Question& question, Grouping grouping) 
   pin(facts, question, out.choice);
   allocator::Request request;
   request.weigh_alternatives = true;
+  request.pairs = question.pairs;
   for (const auto& claim : question.claims)
     if (!claim->status.allocation) request.claims.push_back(claim);
   if (out.choice.passed.empty() || !out.choice.findings.refused.empty() || request.claims.empty()) return out;
@@ -513,6 +535,13 @@ std::optional<std::string> fits_on(const Facts& facts, const Question& question)
   const Decided decided = decide(facts, question, Grouping::kNone);
   if (!does_fit(decided)) return std::nullopt;
   return node_of(facts, decided);
+}
+
+Verdict refusal(const std::string& why) {
+  Verdict verdict;
+  verdict.refused = clean(why, kMaxSentence);
+  verdict.main = Verdict::Main::kRefused;
+  return verdict;
 }
 
 Verdict judge(const Facts& facts, const Question& question) {

@@ -54,7 +54,13 @@ GroupReconcile::GroupReconcile(const View& view, const Tools& tools, std::shared
       members_(made_->members),
       spent_(spent),
       pods_(members_with_contexts()),
-      first_(pods_.front()) {}
+      first_(pods_.front()) {
+  if (asks_for_rails(view_, first_.context.pod)) asks_for_rails_ = &first_.context.pod;
+  for (const Member& member : pods_)
+    if (asks_for_rails_ == nullptr && alignment::has_rails(member.context.pod.metadata.annotations))
+      asks_for_rails_ = &member.context.pod;
+  hints_.no_rails = asks_for_rails_ == nullptr;
+}
 
 std::vector<GroupReconcile::Member> GroupReconcile::members_with_contexts() {
   std::vector<Member> members;

@@ -5,6 +5,7 @@
 
 #include "pkg/api/selectors.h"
 #include "pkg/inspect/state/extended.h"
+#include "pkg/inspect/state/pairs.h"
 #include "pkg/inspect/state/unknown.h"
 #include "pkg/inspect/state/unseen.h"
 #include "pkg/inspect/state/volumes.h"
@@ -182,10 +183,12 @@ Placed State::place_as_is(const api::Pod* pod, const std::vector<Claim>& claims,
   allocator::Request request;
   request.weigh_alternatives = pod != nullptr;
   for (const Claim& claim : claims) (claim->status.allocation ? allocated : request.claims).push_back(claim);
+  const std::vector<allocator::PairRule> pairs = pairs_asked(pod, claims, placed.why);
+  if (!placed.why.empty()) return placed;
   const Nodes nodes = nodes_for(pod, allocated, among, placed);
   if (nodes.ids.empty()) {
     if (options.explain_refusals && placed.outcome == allocator::Outcome::kInfeasible) {
-      put_into_words(placed, verdict::judge(facts(), {pod, claims, {}, among}));
+      put_into_words(placed, verdict::judge(facts(), {pod, claims, {}, among, pairs}));
       if (pod != nullptr)
         for (const std::string& trouble : trouble_of_volumes(objects, *pod)) placed.why += "; " + trouble;
     }
@@ -197,6 +200,7 @@ Placed State::place_as_is(const api::Pod* pod, const std::vector<Claim>& claims,
     return placed;
   }
   request.preferences = allocator::preferences_of(claims).of;
+  request.pairs = pairs;
   request.facts = nodes.facts;
   request.cpu_milli = nodes.cpu_milli;
   learn();
@@ -208,7 +212,7 @@ Placed State::place_as_is(const api::Pod* pod, const std::vector<Claim>& claims,
   } else if (found.error) {
     placed.why = found.error->message();
   } else if (found.outcome == allocator::Outcome::kInfeasible) {
-    if (options.explain_refusals) put_into_words(placed, verdict::judge(facts(), {pod, claims, {}, among}));
+    if (options.explain_refusals) put_into_words(placed, verdict::judge(facts(), {pod, claims, {}, among, pairs}));
   } else {
     placed.why = "could not be decided within " + std::to_string(found.budget) + " steps";
   }
