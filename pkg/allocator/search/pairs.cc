@@ -18,7 +18,8 @@ using inventory::Words;
 
 namespace {
 
-constexpr uint64_t kBoundWork = 20'000;        // of GroupCounter, for one bound
+constexpr uint64_t kBoundWork = 200'000;       // of GroupCounter, for one bound
+constexpr uint64_t kStateWork = 2'000'000;     // for one state; beyond, it counts as possible
 constexpr uint64_t kDecisionWork = 5'000'000;  // for the groups of a complete choice
 constexpr uint64_t kPairWorkPerStep = 256;
 constexpr uint32_t kMostValues = 64;  // of an open match constraint; with more it is not fixed first
@@ -224,7 +225,8 @@ bool Search::cannot_pair(const PairPlace& at) {
       if (entry.implied && spec.column == entry.column) continue;
       bool any = false;
       for (uint32_t i = 0; i < values && !any; ++i)
-        any = pair_possible(entry, at, c, state.members == 0 ? i : state.many[i], kBoundWork, nullptr);
+        any = pair_work_ > kStateWork ||
+              pair_possible(entry, at, c, state.members == 0 ? i : state.many[i], kBoundWork, nullptr);
       impossible = !any;
       if (impossible) refuted_pairs_ = &entry;
     }
