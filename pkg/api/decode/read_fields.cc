@@ -150,6 +150,10 @@ constexpr UsedAnnotation kUsedAnnotations[] = {
     {"dra-controller-manager/allow-evictions", 32},
     {"dra-controller-manager/strategy", 64},  // on classes
     {"dra-controller-manager/prefer", 513},   // on claims; a value longer than 512 is ignored
+    // On claims, pods and PodGroups (pkg/alignment); a value longer than 1,024 is refused.
+    {"dra-controller-manager/pairs", 1025},
+    {"dra-controller-manager/same-across-members", 1025},
+    {"dra-controller-manager/same-across-members-preferred", 1025},
     {"dra-controller-manager/avoided-devices", 4096},
     {"dra-controller-manager/group", 32},                // on pods
     {"dra-controller-manager/topology-required", 320},   // on pods and PodGroups
