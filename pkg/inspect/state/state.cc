@@ -292,6 +292,8 @@ Claim claim_from_template(const api::ResourceClaimTemplate& from, const std::str
   claim->metadata.name = name;
   claim->metadata.uid = uid;
   claim->metadata.labels = from.claim_labels;
+  for (const auto& [key, value] : from.claim_annotations)
+    if (key.starts_with(protocol::kAnnotationPrefix)) claim->metadata.annotations.emplace(key, value);
   claim->spec = from.spec;
   return claim;
 }
