@@ -6,6 +6,7 @@
 
 #include "pkg/allocator/budget/namespace_budget.h"
 #include "pkg/allocator/explain/explain.h"
+#include "pkg/allocator/explain/free_groups.h"
 #include "pkg/allocator/nodes/best_fit.h"
 #include "pkg/allocator/nodes/node_index.h"
 #include "pkg/allocator/nodes/node_search.h"
@@ -214,6 +215,20 @@ class Allocator::Impl {
     return usage;
   }
 
+  std::vector<GroupsOnNode> count_groups(const Request& request, uint32_t entry, std::span<const NodeId> nodes,
+                                         uint32_t most) {
+    meter_.begin_slice(options_.slice);
+    std::vector<GroupsOnNode> out;
+    const std::shared_ptr<const Plan> plan = plan_for(request);
+    if (plan->unfinished || plan->error || entry >= plan->pair_rules.size()) return out;
+    FreeGroups groups(*plan, device_index_, filters_, columns_, meter_);
+    for (const NodeId node : nodes) {
+      if (meter_.stopped()) break;
+      if (const auto has = groups.on_node(plan->pairs[entry], node, most)) out.push_back({node, *has});
+    }
+    return out;
+  }
+
   Reasons explain(const Request& request, const ExplainScope& scope) {
     // Half a slice to compile and count, the other half to prove.
     const std::string ns = namespace_of(request);
@@ -244,6 +259,12 @@ class Allocator::Impl {
     reasons = explain_plan(*plan, scope, device_index_, selectors_, filters_, counts_by_filter_, meter_);
     charge_share(ns);
     meter_.begin_slice(half);
+    if (!plan->pair_rules.empty()) {
+      for (const PairRule& rule : plan->pair_rules) reasons.pair_texts.push_back(rule.text);
+      reasons.short_of_pairs = FreeGroups(*plan, device_index_, filters_, columns_, meter_).shorts(scope.passed);
+      charge_share(ns);
+      meter_.begin_slice(half);
+    }
     // If the counts already refute the request, nobody reads the proof, which needs a search on every node.
     if (scope.everywhere && !each_possible_alone(reasons)) return reasons;
     reasons.proof = proof_for(*plan, scope.passed.first(reasons.nodes_examined));
@@ -371,7 +392,7 @@ class Allocator::Impl {
   }
 
   static bool are_ties(const Plan& plan, const Request& request, uint32_t ties) {
-    return ties == 0 ? plan.ties.empty() : plan.ties == ties_of(request, ties);
+    return (ties == 0 ? plan.ties.empty() : plan.ties == ties_of(request, ties)) && plan.pair_rules == request.pairs;
   }
 
   // Never null. The caller must have begun a slice.
@@ -382,13 +403,15 @@ class Allocator::Impl {
       DRA_CHECK(claim != nullptr);
       hash = (hash ^ reinterpret_cast<uintptr_t>(claim.get())) * 0x9e3779b97f4a7c15ull;
     }
+    for (const PairRule& rule : request.pairs)
+      hash = (hash ^ std::hash<std::string>{}(rule.text)) * 0x9e3779b97f4a7c15ull;
     std::shared_ptr<Plan>& plan = plans_[hash];
     const bool same = plan != nullptr && plan->classes_version == device_index_.classes_version() &&
                       plan->claims == request.claims && are_ties(*plan, request, ties);
     if (same && !plan->unfinished) return plan;
     if (!same) {
       if (plan) plan_bytes_ -= plan->bytes;
-      plan = begin_plan(request.claims, ties_of(request, ties), device_index_);
+      plan = begin_plan(request.claims, ties_of(request, ties), request.pairs, device_index_);
       plan_begun_ = true;
     }
     plan_bytes_ -= plan->bytes;
@@ -488,6 +511,10 @@ FitCounts Allocator::fit_counts(const Request& request, std::span<const NodeId> 
 }
 std::optional<inventory::Usage> Allocator::class_usage(const std::string& class_name, uint64_t& budget) {
   return impl_->class_usage(class_name, budget);
+}
+std::vector<GroupsOnNode> Allocator::count_groups(const Request& request, uint32_t entry, std::span<const NodeId> nodes,
+                                                  uint32_t most) {
+  return impl_->count_groups(request, entry, nodes, most);
 }
 Reasons Allocator::explain(const Request& request, const ExplainScope& scope) {
   return impl_->explain(request, scope);

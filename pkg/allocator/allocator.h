@@ -78,6 +78,13 @@ class Allocator {
   // An upper bound, never a guess: more cannot fit. Costs a few nanoseconds per node once masks exist.
   FitCounts fit_counts(const Request& request, std::span<const NodeId> order);
 
+  // How many groups of Request::pairs[entry] each node has free, counting no further than `most`: devices that the
+  // entry's requests could each take now, other requests, constraints and shared counters left aside. How many devices
+  // the requests take does not matter, if each takes those of one group at least. Nodes that are unknown, or for which
+  // the budget of counting ended, are left out; stops early when the slice ends, with the nodes counted so far.
+  std::vector<GroupsOnNode> count_groups(const Request& request, uint32_t entry, std::span<const NodeId> nodes,
+                                         uint32_t most);
+
   // Why the request does not fit on these nodes. Visits their devices, as many as a slice allows; meant for use after a
   // failure.
   Reasons explain(const Request& request, const ExplainScope& scope);

@@ -11,6 +11,7 @@
 
 #include "pkg/allocator/budget/meter.h"
 #include "pkg/allocator/locality.h"
+#include "pkg/allocator/pairs.h"
 #include "pkg/api/resource.h"
 #include "pkg/base/error.h"
 #include "pkg/inventory/inventory.h"
@@ -79,6 +80,8 @@ struct Request {
   // For find_nodes: devices that should agree in an attribute. They outrank everything else the strategy weighs: met if
   // any node can meet them. At most kMaxPreferences. Not with strict_selector_errors.
   std::vector<Preference> preferences;
+  // Groups of devices that must share a value of an attribute; hard. At most alignment::kMaxEntries.
+  std::vector<PairRule> pairs;
 };
 
 enum class Outcome : uint8_t {
@@ -122,6 +125,12 @@ struct FoundNodes {
   // A class whose kStrategyAnnotation names no known strategy: it was ignored.
   std::string class_of_unknown_strategy;
   Duration ask_again{};  // kUnfinished: do not call again before this time has passed, for the sake of other namespaces
+};
+
+// How many groups of one of Request::pairs the devices make that its requests could each take on a node now.
+struct GroupsOnNode {
+  NodeId node = inventory::kNone;
+  uint32_t has = 0;  // at most `most`
 };
 
 // Several ways to serve a request on one node.

@@ -15,6 +15,7 @@
 #include <string_view>
 #include <vector>
 
+#include "pkg/allocator/pairs.h"
 #include "pkg/inventory/inventory.h"
 
 namespace dra::allocator {
@@ -118,6 +119,10 @@ struct Reasons {
   // Nodes that each have enough devices for every request alone, but that the pod cannot go to; the first
   // kMaxAble.
   std::vector<inventory::NodeId> able_though_refused;
+  // Nodes of ExplainScope::passed with too few groups for a rule about pairs, as many as were counted in time; and the
+  // texts of Request::pairs.
+  std::vector<PairShort> short_of_pairs;
+  std::vector<std::string> pair_texts;
   // All of it on one line of at most 1 KiB: for tests and logs.
   std::string summary() const;
 };

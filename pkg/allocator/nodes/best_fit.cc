@@ -187,7 +187,7 @@ BestFit::Demanded BestFit::demanded(FilterId filter) {
 // ---- one kind of device
 
 bool BestFit::plain(const Plan& plan) {
-  if (plan.requests.size() > 1 || !plan.constraints.empty()) return false;
+  if (plan.requests.size() > 1 || !plan.constraints.empty() || !plan.pairs.empty()) return false;
   if (plan.requests.empty()) return true;
   const PlanRequest& request = plan.requests.front();
   return request.alternatives.size() == 1 && !request.alternatives[0].all && !request.alternatives[0].admin;

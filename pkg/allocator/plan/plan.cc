@@ -44,6 +44,8 @@ class Planner {
       at_.request = 0;
     }
     for (const Preference& tie : plan_.ties) add_tie(tie);
+    if (!plan_.pair_rules.empty() && !add_rules()) return;
+    if (plan_.constraints.size() > 1) add_implied_pairs(plan_);
     write_shape();
     at_ = {};
   }
@@ -287,12 +289,27 @@ class Planner {
   }
 
   void add_column(PlanConstraint& constraint) {
-    inventory::StrId key = device_index_.strings().intern(constraint.attribute);
-    const Values which = constraint.claim == kAllClaims ? Values::kTelling : Values::kAll;
+    constraint.column =
+        column_of(constraint.attribute, constraint.claim == kAllClaims ? Values::kTelling : Values::kAll);
+  }
+
+  uint32_t column_of(const std::string& attribute, Values which) {
+    inventory::StrId key = device_index_.strings().intern(attribute);
     const auto [column, fresh] =
         at_.column_of.try_emplace(std::pair(key, which), static_cast<uint32_t>(plan_.columns.size()));
-    constraint.column = column->second;
     fresh ? plan_.columns.push_back({key, which}) : device_index_.strings().release(key);
+    return column->second;
+  }
+
+  // False: a rule can never be met.
+  bool add_rules() {
+    add_pairs(plan_, [this](const std::string& attribute) { return column_of(attribute, Values::kAll); });
+    std::string never = why_never(plan_);
+    if (!never.empty()) {
+      current_claim_.reset();
+      refuse(true, std::move(never), Cause::kLimit);
+    }
+    return !plan_.error;
   }
 
   void add_tie(const Preference& tie) {
@@ -331,6 +348,7 @@ class Planner {
         }
       }
     }
+    write_pair_shape(plan_, plan_.shape);
   }
 
   Plan& plan_;
@@ -348,8 +366,9 @@ Plan::~Plan() {
 }
 
 std::shared_ptr<Plan> begin_plan(const std::vector<std::shared_ptr<const api::ResourceClaim>>& claims,
-                                 std::vector<Preference> ties, inventory::DeviceIndex& device_index) {
-  auto plan = std::make_shared<Plan>(claims, std::move(ties), device_index);
+                                 std::vector<Preference> ties, std::vector<PairRule> pairs,
+                                 inventory::DeviceIndex& device_index) {
+  auto plan = std::make_shared<Plan>(claims, std::move(ties), std::move(pairs), device_index);
   plan->classes_version = device_index.classes_version();
   plan->unfinished = true;
   return plan;

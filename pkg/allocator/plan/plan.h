@@ -16,6 +16,7 @@
 #include "pkg/allocator/locality.h"
 #include "pkg/allocator/plan/columns.h"
 #include "pkg/allocator/plan/filters.h"
+#include "pkg/allocator/plan/plan_pairs.h"
 #include "pkg/allocator/reasons.h"
 #include "pkg/api/resource.h"
 #include "pkg/base/error.h"
@@ -68,17 +69,22 @@ struct PlanConstraint {
 
 struct Plan {
   Plan(std::vector<std::shared_ptr<const api::ResourceClaim>> claim_objects, std::vector<Preference> demanded,
-       inventory::DeviceIndex& device_index)
-      : claims(std::move(claim_objects)), ties(std::move(demanded)), device_index_(device_index) {}
+       std::vector<PairRule> rules, inventory::DeviceIndex& device_index)
+      : claims(std::move(claim_objects)),
+        ties(std::move(demanded)),
+        pair_rules(std::move(rules)),
+        device_index_(device_index) {}
   ~Plan();
   Plan(const Plan&) = delete;
   Plan& operator=(const Plan&) = delete;
 
   std::vector<std::shared_ptr<const api::ResourceClaim>> claims;
   std::vector<Preference> ties;                                  // preferences that this plan must meet
+  std::vector<PairRule> pair_rules;                              // that this plan must meet
   std::vector<std::shared_ptr<const api::DeviceClass>> classes;  // kept alive
   std::vector<PlanRequest> requests;                             // of all claims, in order
   std::vector<PlanConstraint> constraints;
+  std::vector<PlanPairs> pairs;     // first one for each of pair_rules, then implied ones
   std::vector<FilterId> filters;    // distinct ones in use
   std::vector<PlanColumn> columns;  // distinct ones of constraints
   bool any_all = false;
@@ -120,7 +126,8 @@ struct Plan {
 
 // Never null: errors in the claims are in Plan::error.
 std::shared_ptr<Plan> begin_plan(const std::vector<std::shared_ptr<const api::ResourceClaim>>& claims,
-                                 std::vector<Preference> ties, inventory::DeviceIndex& device_index);
+                                 std::vector<Preference> ties, std::vector<PairRule> pairs,
+                                 inventory::DeviceIndex& device_index);
 // Plans what is missing, or a part of it (see Plan::unfinished). Each call makes progress, however short the slice.
 void go_on(Plan& plan, inventory::DeviceIndex& device_index, Selectors& selectors, Filters& filters, Meter& meter);
 

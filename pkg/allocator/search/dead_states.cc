@@ -5,8 +5,9 @@
 // into one with the first (within a request later picks have larger numbers, so the swap keeps their order).
 //
 // A state is (request, alternative, devices placed, position) with everything the rest of the search can still observe:
-// devices assigned among later candidates, values of constraints with later members, counters and shared capacities
-// that those candidates use, results of the claim. States are identified by 128-bit hashes.
+// devices assigned among later candidates, values of constraints with later members, values of devices in pairs,
+// counters and shared capacities that those candidates use, results of the claim. States are identified by 128-bit
+// hashes.
 #include <algorithm>
 #include <map>
 
@@ -122,6 +123,7 @@ Hash128 Search::state_key(uint32_t r, uint32_t a, uint32_t placed, uint32_t from
   Mixer mix;
   mix.add(uint64_t{r} << 32 | a);
   mix.add(uint64_t{placed} << 32 | from);
+  if (pairs_) mix.add(pair_state_);
   if (plan_->any_prioritized || plan_->any_all) mix.add(results_[request.claim] - uint64_t{placed});
   const inventory::Words& later = future_[r + 1];
   const uint64_t* now = pool_of_choice(request.alternatives[a]);

@@ -91,12 +91,14 @@ bool Search::assign(uint32_t r, uint32_t a, uint32_t local) {
     inventory::set_bit(assigned_.data(), local);
   }
   picks_.push_back({local, r, a, fit});
+  if (pairs_) pair_state_ += pair_mark(r, local);
   return true;
 }
 
 void Search::undo_pick() {
   Pick pick = picks_.back();
   picks_.pop_back();
+  if (pairs_) pair_state_ -= pair_mark(pick.request, pick.local);
   const PlanAlternative& alternative = plan_->requests[pick.request].alternatives[pick.alternative];
   const MatrixSegment& segment = matrix_.segment_of(pick.local);
   const Pool& pool = *segment.pool;

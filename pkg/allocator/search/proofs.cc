@@ -5,6 +5,7 @@
 //  - numbers (Hall's condition): requests whose candidates all lie in one set cannot take more than that set can
 //    provide, where counters and shared capacities limit what it provides;
 //  - a distinct constraint cannot have more members than there are values;
+//  - match constraints of one form: as many groups as constraints (pairs.cc);
 //  - packing: counters and numbers of devices together (packing.h).
 // The sets considered are the requests' own candidate sets and their union, so the proofs are sound but not complete.
 #include <algorithm>
@@ -38,7 +39,7 @@ void Search::refute(std::string proof) {
 }
 
 void Search::set_up_proofs() {
-  if (prove_constraints() && prove_counts()) prove_packing();
+  if (prove_constraints() && prove_counts() && prove_implied_pairs()) prove_packing();
 }
 
 // False if refuted.

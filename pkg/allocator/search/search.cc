@@ -42,6 +42,9 @@ bool Search::begin(const Plan& plan, inventory::NodeId node, const Terms& terms)
       if (plan.constraints[c].distinct) used_values_[c].assign(plan_columns_[plan.constraints[c].column]->values, 0);
   }
   anchors_agree_ = plan.ties.empty() || add_anchors();
+  pairs_ = bounds_pairs_ = !plan.pair_rules.empty();
+  bounds_constraints_ = false;
+  if (pairs_) begin_pairs();
   return true;
 }
 
@@ -97,6 +100,7 @@ Search::End Search::find(const Terms& terms) {
   }
   if (terms.fixed != nullptr) return assign_fixed(terms) ? End::kFound : End::kNone;
   if (!counts_suffice()) return error_.empty() ? End::kNone : End::kError;
+  if (pairs_ && !prove_pairs()) return End::kNone;
   if (terms.prove_first && !naive_ && !prove_constraints()) return End::kNone;
   deferred_frees_.add(dead_, 1);
   if (terms.dead != nullptr && !terms.dead->empty() && !naive_) {
@@ -185,7 +189,10 @@ std::string Search::proof() const {
 }
 
 bool Search::request(uint32_t r) {
-  if (r == plan_->requests.size()) return visit_ == nullptr || (*visit_)(*this);
+  if (r == plan_->requests.size()) {
+    if (pairs_ && !pairs_hold()) return false;
+    return visit_ == nullptr || (*visit_)(*this);
+  }
   const PlanRequest& request = plan_->requests[r];
   for (uint32_t a = 0; a < request.alternatives.size(); ++a) {
     chosen_[r] = a;
@@ -221,6 +228,7 @@ bool Search::place_all(uint32_t r, uint32_t a) {
     }
   }
   results += static_cast<uint32_t>(picks_.size() - before);
+  if (complete && bounds_pairs_ && cannot_pair({r + 1, 0})) complete = false;
   if (complete && request(r + 1)) return true;
   results -= static_cast<uint32_t>(picks_.size() - before);
   while (picks_.size() > before) undo_pick();
@@ -264,7 +272,9 @@ bool Search::place_one(uint32_t r, uint32_t a, uint32_t placed, uint32_t from) {
     if (keeps_dead_states_ && std::find(tried.begin(), tried.end(), kind_of(device)) != tried.end()) continue;
     if (assign(r, a, device)) {
       ++results;
-      if (!cannot_pack(r, alternative, placed + 1) && place_one(r, a, placed + 1, device + 1)) return true;
+      if (!cannot_pack(r, alternative, placed + 1) && !(bounds_pairs_ && cannot_pair({r + 1, device + 1})) &&
+          place_one(r, a, placed + 1, device + 1))
+        return true;
       --results;
       undo_pick();
       if (stopped()) return false;

@@ -6,8 +6,11 @@
 //  - interchangeable devices (class_of) are tried once at each place;
 //  - a state proven dead (dead_) is not entered again;
 //  - proofs (proofs.cc) refute the whole before much is tried;
-//  - packing (packing.h) refutes a state whose demand cannot be met from the remaining counters.
-// The last four are set up only after kQuickSteps steps: most requests end earlier.
+//  - packing (packing.h) refutes a state whose demand cannot be met from the remaining counters;
+//  - pairs (pairs.cc) refute a state whose devices cannot form the groups asked. They bound requests with pairs from
+//  the
+//    first device on, and sets of match constraints of one form that amount to pairs together with the shortcuts.
+// Dead states, proofs, packing and classes are set up only after kQuickSteps steps: most requests end earlier.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +21,7 @@
 #include <vector>
 
 #include "pkg/allocator/budget/meter.h"
+#include "pkg/allocator/groups/group_counter.h"
 #include "pkg/allocator/search/candidate_matrix.h"
 #include "pkg/allocator/search/packing.h"
 #include "pkg/allocator/search/refutations.h"
@@ -138,8 +142,31 @@ class Search {
   bool cannot_pack(uint32_t r, const PlanAlternative& alternative, uint32_t placed);
   bool prove_constraints();
   bool prove_counts();
+  bool prove_implied_pairs();
   uint64_t most_devices(const inventory::Words& mask, const std::vector<uint32_t>& requests) const;
   void refute(std::string proof);
+
+  // pairs.cc
+  // The state that is judged: the alternatives of the first `chosen` requests are chosen, the last of these takes no
+  // device before `from`, and the others of them have all of theirs.
+  struct PairPlace {
+    uint32_t chosen = 0;
+    uint32_t from = 0;
+  };
+  void begin_pairs();
+  uint32_t find_allocated(const Anchor& device) const;
+  uint64_t pair_mark(uint32_t r, uint32_t local) const;
+  bool taken_by(uint32_t r, const PairPlace& at, uint32_t number, uint64_t& least, uint64_t& most) const;
+  void add_free(uint32_t r, const PairPlace& at, uint32_t fixed, uint32_t value);
+  void narrow_to(uint32_t constraint, uint32_t value);
+  bool fill_pair_term(const PlanPairs& entry, const PlanPairTerm& term, const PairPlace& at, uint32_t fixed,
+                      uint32_t value, size_t first_allocated, GroupTerm& out);
+  bool pair_possible(const PlanPairs& entry, const PairPlace& at, uint32_t fixed, uint32_t value, uint64_t limit,
+                     bool* unknown);
+  bool touches(const PlanConstraint& spec, const PlanPairs& entry) const;
+  bool cannot_pair(const PairPlace& at);
+  bool prove_pairs();
+  bool pairs_hold();
 
   // dead_states.cc: classes of interchangeable devices, dead states
   void set_up_dead_states();
@@ -196,6 +223,20 @@ class Search {
   std::vector<std::vector<uint8_t>> future_user_;  // by request: counter -> used by candidates of it or later ones
   DeadStates dead_;
   void add_dead(const inventory::Hash128& state);
+
+  // pairs.cc
+  bool pairs_ = false;         // the plan has rules about pairs
+  bool bounds_pairs_ = false;  // bounds by pairs, or by constraints that imply some, are in use
+  bool bounds_constraints_ = false;
+  uint64_t pair_state_ = 0;  // sum over picks: the values of their entries
+  GroupCounter group_counter_;
+  std::vector<GroupTerm> pair_terms_;
+  std::vector<uint32_t> allocated_;  // devices of allocated claims, entry by entry
+  inventory::Words pair_mask_, pair_free_;
+  uint64_t pair_work_ = 0;
+  uint64_t pair_least_ = 0;   // devices that a term takes at least
+  uint64_t pair_groups_ = 0;  // asked of the entry judged last
+  const PlanPairs* refuted_pairs_ = nullptr;
 };
 
 }  // namespace dra::allocator

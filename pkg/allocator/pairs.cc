@@ -1,0 +1,41 @@
+#include "pkg/allocator/pairs.h"
+
+namespace dra::allocator {
+
+std::vector<PairRule> pair_rules(const std::vector<alignment::PairEntry>& entries,
+                                 std::span<const std::shared_ptr<const api::ResourceClaim>> claims) {
+  std::vector<PairRule> out;
+  if (entries.empty()) return out;
+  std::vector<uint32_t> open(claims.size(), kAllocatedClaim);
+  uint32_t count = 0;
+  for (size_t c = 0; c < claims.size(); ++c)
+    if (!claims[c]->status.allocation) open[c] = count++;
+  for (const alignment::PairEntry& entry : entries) {
+    PairRule rule;
+    rule.attribute = entry.attribute;
+    rule.text = entry.text;
+    for (const alignment::PairTerm& one : entry.terms) {
+      const api::ResourceClaim& claim = *claims[one.claim];
+      PairRule::Term term;
+      term.claim = open[one.claim];
+      term.request = one.request;
+      term.number = one.number;
+      term.name = claim.spec.requests[one.request].name;
+      if (claim.status.allocation) {
+        for (const api::DeviceRequestAllocationResult& result : claim.status.allocation->results)
+          if (result.request.substr(0, result.request.find('/')) == term.name)
+            term.devices.push_back({result.driver, result.pool, result.device});
+      }
+      rule.terms.push_back(std::move(term));
+    }
+    out.push_back(std::move(rule));
+  }
+  return out;
+}
+
+std::string short_sentence(const std::string& node, const std::string& text, uint32_t has, uint32_t asked) {
+  return "node " + node + " has " + std::to_string(has) + " such " + (has == 1 ? "pair" : "pairs") + " (" + text +
+         "), " + std::to_string(asked) + (asked == 1 ? " is asked" : " are asked");
+}
+
+}  // namespace dra::allocator
