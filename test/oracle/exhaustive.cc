@@ -96,6 +96,16 @@ bool for_each_solution(const Scene& scene, uint64_t max_steps,
   return !search.gave_up();
 }
 
+std::optional<std::vector<Pick>> first_solution(const Scene& scene, uint64_t max_steps,
+                                                const std::function<bool(const std::vector<Pick>&)>& accept,
+                                                bool& gave_up) {
+  Search search(scene, max_steps, accept);
+  const bool found = search.run();
+  gave_up = !found && search.gave_up();
+  if (!found) return std::nullopt;
+  return search.picks();
+}
+
 Solution solve(const World& world, uint64_t max_steps, const SelectorJudge& judge) {
   Solution verdict;
   for (const api::Node& node : world.nodes) {

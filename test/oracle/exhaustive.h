@@ -26,6 +26,11 @@ struct Solution {
 bool for_each_solution(const Scene& scene, uint64_t max_steps,
                        const std::function<void(const std::vector<Pick>&)>& visit);
 
+// The first set of picks that breaks no rule and that `accept` takes. `gave_up`: `max_steps` devices were tried before.
+std::optional<std::vector<Pick>> first_solution(const Scene& scene, uint64_t max_steps,
+                                                const std::function<bool(const std::vector<Pick>&)>& accept,
+                                                bool& gave_up);
+
 // kTooBig after `max_steps` devices tried. The nodes are tried in the world's order.
 Solution solve(const World& world, uint64_t max_steps = 2'000'000, const SelectorJudge& judge = judge_selector);
 

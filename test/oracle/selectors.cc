@@ -83,6 +83,10 @@ Truth judge_attribute(std::string_view rest, const api::DeviceAttribute* attribu
     std::optional<int64_t> bound = eat_int(rest);
     return !bound ? Truth::kUnknownForm : number ? truth(*number > *bound) : Truth::kError;
   }
+  if (eat(rest, " < ")) {
+    std::optional<int64_t> bound = eat_int(rest);
+    return !bound ? Truth::kUnknownForm : number ? truth(*number < *bound) : Truth::kError;
+  }
   if (eat(rest, " % ")) {
     std::optional<int64_t> divisor = eat_int(rest);
     if (!divisor || *divisor == 0 || !eat(rest, " == ")) return Truth::kUnknownForm;

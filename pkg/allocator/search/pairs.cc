@@ -20,7 +20,7 @@ namespace {
 
 constexpr uint64_t kBoundWork = 20'000;        // of GroupCounter, for one bound
 constexpr uint64_t kDecisionWork = 5'000'000;  // for the groups of a complete choice
-constexpr uint64_t kWorkPerStep = 256;
+constexpr uint64_t kPairWorkPerStep = 256;
 constexpr uint32_t kMostValues = 64;  // of an open match constraint; with more it is not fixed first
 
 void add_value(const Column& column, uint32_t local, uint32_t id, std::vector<GroupDevice>& devices) {
@@ -230,8 +230,8 @@ bool Search::cannot_pair(const PairPlace& at) {
     }
     if (impossible) break;
   }
-  steps_ += pair_work_ / kWorkPerStep;
-  pair_work_ %= kWorkPerStep;
+  steps_ += pair_work_ / kPairWorkPerStep;
+  pair_work_ %= kPairWorkPerStep;
   return impossible;
 }
 
@@ -274,8 +274,8 @@ bool Search::pairs_hold() {
     }
     if (!hold) break;
   }
-  steps_ += pair_work_ / kWorkPerStep;
-  pair_work_ %= kWorkPerStep;
+  steps_ += pair_work_ / kPairWorkPerStep;
+  pair_work_ %= kPairWorkPerStep;
   return hold;
 }
 
