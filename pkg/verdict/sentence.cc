@@ -113,6 +113,15 @@ std::string unexamined(const Verdict& verdict) {
   return least == nullptr ? "" : "; " + grouped(least->examined) + " of " + grouped(least->asked) + " devices examined";
 }
 
+// The first nodes, and how many more there are.
+std::string pairs(const Verdict& verdict, size_t most) {
+  std::string text;
+  for (size_t i = 0; i < std::min(most, verdict.pairs.size()); ++i)
+    text += (i == 0 ? "" : "; ") + words_of(verdict.pairs[i]);
+  const size_t more = verdict.pairs.size() - std::min(most, verdict.pairs.size()) + verdict.more_pairs;
+  return more == 0 ? text : text + "; " + grouped(static_cast<uint32_t>(more)) + " more of this kind";
+}
+
 std::string cut(std::string text, const std::string& tail) {
   const size_t room = kMaxSentence - std::min(tail.size(), kMaxSentence / 4);
   return clean(text, room) + tail.substr(0, kMaxSentence / 4);
@@ -136,7 +145,11 @@ std::string sentence(const Verdict& verdict, const SentenceOptions& options) {
   // If no request was examined, there was no time for one.
   std::string text = who + (wanted.empty() ? "the devices that the claims ask for" : wanted);
   if (verdict.main == Verdict::Main::kTogether) text = who + "all requests together: " + wanted;
-  if (!verdict.together.empty() && verdict.passed <= 1) text += "; " + verdict.together;
+  if (verdict.main == Verdict::Main::kPairs)
+    text = who + "the pairs that are asked: " + pairs(verdict, kMaxNodeNames);
+  else if (!verdict.pairs.empty())
+    text += "; " + pairs(verdict, 1);
+  if (!verdict.together.empty() && verdict.passed <= 1 && verdict.pairs.empty()) text += "; " + verdict.together;
   if (!nodes.empty())
     text += "; " + std::to_string(verdict.nodes - verdict.passed) + "/" + std::to_string(verdict.nodes) +
             " nodes are unavailable: " + nodes;
@@ -146,6 +159,7 @@ std::string sentence(const Verdict& verdict, const SentenceOptions& options) {
 std::string kind(const Verdict& verdict) {
   std::string text = std::to_string(static_cast<int>(verdict.main));
   if (verdict.main == Verdict::Main::kRefused) return text + verdict.refused;
+  if (!verdict.pairs.empty()) text += "," + verdict.pairs.front().rule;
   std::vector<std::string> parts;
   for (const NodeGroup& group : verdict.node_groups)
     parts.push_back(std::string(node_problem_name(group.problem)) + (group.with_devices > 0 ? "!" : ""));

@@ -240,8 +240,25 @@ void choose_main(Verdict& verdict) {
     verdict.main = Verdict::Main::kNodes;
   else if (verdict.answer == Answer::kUndecided)
     verdict.main = Verdict::Main::kUndecided;
+  else if (!impossible && !verdict.pairs.empty())
+    verdict.main = Verdict::Main::kPairs;
   else
     verdict.main = impossible || verdict.requests.size() <= 1 ? Verdict::Main::kDevices : Verdict::Main::kTogether;
+}
+
+void add_pairs(Verdict& verdict, const allocator::Reasons& reasons, const DeviceFacts& facts) {
+  std::vector<allocator::PairShort> all = reasons.short_of_pairs;
+  std::stable_sort(all.begin(), all.end(), [](const allocator::PairShort& a, const allocator::PairShort& b) {
+    return a.asked - a.has < b.asked - b.has;
+  });
+  for (const allocator::PairShort& one : all) {
+    if (verdict.pairs.size() == kMaxNames) {
+      verdict.more_pairs = static_cast<uint32_t>(all.size() - kMaxNames);
+      return;
+    }
+    verdict.pairs.push_back({clean(facts.inventory.node_name(one.node), kMaxDeviceText),
+                             clean(reasons.pair_texts.at(one.entry), kMaxDeviceText), one.has, one.asked});
+  }
 }
 
 void add_node_groups(Verdict& verdict, const NodeFindings& findings, const allocator::Reasons& reasons,
@@ -365,6 +382,10 @@ std::string_view device_problem_name(DeviceProblem problem) {
   return kNames.at(static_cast<size_t>(problem));
 }
 
+std::string words_of(const ShortOfPairs& one) {
+  return allocator::short_sentence(one.node, one.rule, one.has, one.asked);
+}
+
 uint32_t RequestVerdict::free() const {
   for (const DeviceGroup& group : groups)
     if (group.problem == DeviceProblem::kFree) return group.devices;
@@ -391,6 +412,7 @@ Verdict explain(const DeviceFacts& facts, const Question& question, const NodeFi
   allocator::Request request;
   for (const auto& claim : question.claims)
     if (!claim->status.allocation) request.claims.push_back(claim);
+  request.pairs = question.pairs;
   allocator::Reasons reasons;
   if (verdict.refused.empty() && !request.claims.empty()) {
     allocator::ExplainScope scope;
@@ -405,6 +427,7 @@ Verdict explain(const DeviceFacts& facts, const Question& question, const NodeFi
     reasons = facts.allocator.explain(request, scope);
   }
   add_node_groups(verdict, findings, reasons, facts);
+  add_pairs(verdict, reasons, facts);
   for (const allocator::RequestReason& reason : reasons.requests) {
     verdict.requests.push_back(request_verdict(reason, facts, question));
     if (verdict.refused.empty()) verdict.refused = verdict.requests.back().invalid;
@@ -432,6 +455,7 @@ Decided decide(const Facts& facts, const Question& question, Grouping grouping) 
   request.weigh_alternatives = true;
   for (const auto& claim : question.claims)
     if (!claim->status.allocation) request.claims.push_back(claim);
+  request.pairs = question.pairs;
   if (out.choice.passed.empty() || !out.choice.findings.refused.empty() || request.claims.empty()) return out;
   out.searched = true;
   do {

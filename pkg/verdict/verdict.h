@@ -109,6 +109,16 @@ struct RequestVerdict {
   bool possible = false;
 };
 
+// A node with too few groups for a rule about pairs. "Has" counts devices that the named requests could each take now;
+// where a node has enough and is not listed, another rule is the reason.
+struct ShortOfPairs {
+  std::string node;
+  std::string rule;  // "gpu+nic by resource.kubernetes.io/pcieRoot"
+  uint32_t has = 0, asked = 0;
+};
+// "node a has 6 such pairs (gpu+nic by resource.kubernetes.io/pcieRoot), 8 are asked"
+std::string words_of(const ShortOfPairs& one);
+
 enum class Answer : uint8_t {
   kFits,
   kDoesNotFit,
@@ -134,8 +144,12 @@ struct Verdict {
   // Several requests that are each possible alone, but not together: what refuted them.
   std::string together;
 
+  // Of the nodes that pass, those that have most first; at most kMaxNames, and how many nodes and rules there are more.
+  std::vector<ShortOfPairs> pairs;
+  uint32_t more_pairs = 0;
+
   // What sentence() and text() begin with.
-  enum class Main : uint8_t { kRefused, kNodes, kDevices, kTogether, kUndecided };
+  enum class Main : uint8_t { kRefused, kNodes, kDevices, kTogether, kUndecided, kPairs };
   Main main = Main::kDevices;
   size_t main_request = 0;  // kDevices: index into requests
 };
@@ -162,6 +176,8 @@ struct Question {
   std::vector<std::shared_ptr<const api::ResourceClaim>> claims;
   std::vector<std::string> entries;  // their names in the pod, for texts; may be empty
   std::vector<std::string> nodes;    // only these; empty: all
+  // The pod's rules about pairs, as in allocator::Request; of the claims that are not allocated.
+  std::vector<allocator::PairRule> pairs{};
 };
 
 // Removes from `passed` the nodes on which the devices that `claim` already has cannot be used: "claim a/b WHY".

@@ -11,6 +11,7 @@
 #include "controllers/allocation/pod/decide.h"
 #include "controllers/allocation/pod/kept_from.h"
 #include "controllers/allocation/pod/not_found.h"
+#include "controllers/allocation/pod/pairs.h"
 #include "controllers/allocation/pod/prepare.h"
 #include "controllers/allocation/pod/report.h"
 #include "controllers/allocation/pod/withdraw.h"
@@ -131,6 +132,8 @@ ExtendedSearch search_beside_plugins(const PodContext& context, const nodes::Nod
   search.order = numbers_of(choice, tools.inventory);
   request.facts = choice.facts;
   request.preferences = preferences_of_claims(context, out);
+  // What is refused is reported where the pod's own claims are decided, after this.
+  request.pairs = pair_rules_of(context);
   request.cpu_milli = choice.cpu_milli;
   const DevicesHeldBack held_back(tools.inventory, avoided_devices(context.pod, context.view.now()));
   const KeptDevices::Kept kept = kept_devices_of(context, context.pod.priority);

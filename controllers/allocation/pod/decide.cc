@@ -1,6 +1,7 @@
 #include "controllers/allocation/pod/decide.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "controllers/allocation/pod/kept_from.h"
 #include "controllers/allocation/pod/near.h"
 #include "controllers/allocation/pod/not_found.h"
+#include "controllers/allocation/pod/pairs.h"
 #include "controllers/allocation/pod/prepare.h"
 #include "controllers/allocation/pod/report.h"
 #include "controllers/allocation/pod/topology.h"
@@ -69,6 +71,8 @@ void decide_claims(const PodContext& context, ReconcileResult& out) {
   const api::Pod& pod = context.pod;
   // Takes no more devices beside a sibling that cannot be used.
   if (const Conflicts conflicts = conflicts_of(context); !conflicts.empty()) return give_way(context, conflicts, out);
+  std::optional<std::vector<allocator::PairRule>> pairs = pairs_of_pod(context, out);
+  if (!pairs) return;
   // Before choosing nodes, which takes time as well.
   if (const Duration wait = tools.allocator.must_wait(pod.metadata.ns); wait > Duration::zero()) {
     allocator::FoundNodes later;
@@ -86,6 +90,7 @@ void decide_claims(const PodContext& context, ReconcileResult& out) {
   for (const protocol::ClaimState& claim : context.state.claims)
     if (!claim.allocated()) request.claims.push_back(claim.claim);
   request.preferences = preferences_of_claims(context, out);
+  request.pairs = std::move(*pairs);
   const std::vector<allocator::NodeId> order = numbers_of(choice, tools.inventory);
   const DevicesHeldBack held_back(tools.inventory, avoided_devices(pod, context.view.now()));
   const KeptDevices::Kept kept = kept_devices_of(context, pod.priority);

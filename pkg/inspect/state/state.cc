@@ -5,10 +5,12 @@
 
 #include "pkg/api/selectors.h"
 #include "pkg/inspect/state/extended.h"
+#include "pkg/inspect/state/pairs.h"
 #include "pkg/inspect/state/unknown.h"
 #include "pkg/inspect/state/unseen.h"
 #include "pkg/inspect/state/volumes.h"
 #include "pkg/placement/decide.h"
+#include "pkg/protocol/annotations.h"
 #include "pkg/protocol/pod_claims.h"
 #include "pkg/verdict/causes.h"
 #include "pkg/verdict/verdict.h"
@@ -178,6 +180,12 @@ Placed State::place(const api::Pod* pod, const std::vector<Claim>& claims, const
 Placed State::place_as_is(const api::Pod* pod, const std::vector<Claim>& claims,
                           const std::vector<std::string>& among) {
   Placed placed;
+  const AskedPairs asked = asked_pairs(pod, claims);
+  if (!asked.refused.empty()) {
+    placed.outcome = allocator::Outcome::kError;
+    placed.why = asked.refused;
+    return placed;
+  }
   std::vector<Claim> allocated;
   allocator::Request request;
   request.weigh_alternatives = pod != nullptr;
@@ -185,7 +193,7 @@ Placed State::place_as_is(const api::Pod* pod, const std::vector<Claim>& claims,
   const Nodes nodes = nodes_for(pod, allocated, among, placed);
   if (nodes.ids.empty()) {
     if (options.explain_refusals && placed.outcome == allocator::Outcome::kInfeasible) {
-      put_into_words(placed, verdict::judge(facts(), {pod, claims, {}, among}));
+      put_into_words(placed, verdict::judge(facts(), {pod, claims, {}, among, asked.rules}));
       if (pod != nullptr)
         for (const std::string& trouble : trouble_of_volumes(objects, *pod)) placed.why += "; " + trouble;
     }
@@ -197,6 +205,7 @@ Placed State::place_as_is(const api::Pod* pod, const std::vector<Claim>& claims,
     return placed;
   }
   request.preferences = allocator::preferences_of(claims).of;
+  request.pairs = asked.rules;
   request.facts = nodes.facts;
   request.cpu_milli = nodes.cpu_milli;
   learn();
@@ -208,7 +217,8 @@ Placed State::place_as_is(const api::Pod* pod, const std::vector<Claim>& claims,
   } else if (found.error) {
     placed.why = found.error->message();
   } else if (found.outcome == allocator::Outcome::kInfeasible) {
-    if (options.explain_refusals) put_into_words(placed, verdict::judge(facts(), {pod, claims, {}, among}));
+    if (options.explain_refusals)
+      put_into_words(placed, verdict::judge(facts(), {pod, claims, {}, among, asked.rules}));
   } else {
     placed.why = "could not be decided within " + std::to_string(found.budget) + " steps";
   }
