@@ -8,7 +8,6 @@
 #include "pkg/alignment/alignment.h"
 #include "pkg/allocator/locality.h"
 #include "pkg/api/encode.h"
-#include "pkg/protocol/pod_claims.h"
 
 namespace dra::nodes {
 
@@ -65,21 +64,33 @@ bool is_the_pods_own(const api::Pod& pod, const protocol::ClaimState& claim) {
   return !claim.allocated() && owner && owner->uid == pod.metadata.uid;
 }
 
-// What the annotations that decisions read say; empty: nothing.
-std::string asked_by(const api::StringMap& annotations) {
-  std::string text;
-  if (annotations.empty()) return text;
-  for (const std::string_view name : {allocator::kPreferAnnotation, alignment::kPairsAnnotation,
-                                      alignment::kRailsAnnotation, alignment::kPreferredRailsAnnotation})
-    if (const auto found = annotations.find(name); found != annotations.end())
-      text += std::string(name) + "=" + found->second + "\n";
-  return text;
+const std::string* preferred_by(const api::ResourceClaim& claim) {
+  const auto prefers = claim.metadata.annotations.find(std::string(allocator::kPreferAnnotation));
+  return prefers == claim.metadata.annotations.end() ? nullptr : &prefers->second;
+}
+
+const std::string* pairs_of(const api::ObjectMeta& metadata) {
+  if (metadata.annotations.empty()) return nullptr;
+  const auto pairs = metadata.annotations.find(alignment::kPairsAnnotation);
+  return pairs == metadata.annotations.end() ? nullptr : &pairs->second;
+}
+
+bool equal_texts(const std::string* a, const std::string* b) {
+  return a != nullptr ? b != nullptr && *a == *b : b == nullptr;
+}
+
+// The pod's pairs name its claims by its own names for them.
+std::string names_of_claims(const api::Pod& pod) {
+  std::string names;
+  for (const api::PodResourceClaim& entry : pod.resource_claims) names += entry.name + "\n";
+  return names;
 }
 
 // What the allocator reads of an unallocated claim.
 std::string text_of(const api::ResourceClaim& claim) {
   std::string text = api::encode(claim.spec);
-  text += asked_by(claim.metadata.annotations);
+  if (const std::string* prefers = preferred_by(claim)) text += *prefers;
+  if (const std::string* pairs = pairs_of(claim.metadata)) text += "\n" + *pairs;
   if (claim.spec.unknown)
     for (const api::UnknownField& field : claim.spec.unknown->fields) text += field.field + "\n";
   return text;
@@ -87,31 +98,12 @@ std::string text_of(const api::ResourceClaim& claim) {
 
 // text_of() of each would be the same, as far as a comparison of the fields shows.
 bool same_claims(const std::vector<protocol::ClaimState>& a, const std::vector<protocol::ClaimState>& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](const protocol::ClaimState& x, const protocol::ClaimState& y) {
-                      if (x.allocated() || y.allocated()) return x.allocated() && y.allocated();
-                      return x.claim->spec == y.claim->spec &&
-                             asked_by(x.claim->metadata.annotations) == asked_by(y.claim->metadata.annotations);
-                    });
-}
-
-// The pod's own annotation, and the names by which it means its claims: only if it has one.
-void add_pairs(const api::Pod& pod, const std::vector<protocol::ClaimState>& claims, Text& text) {
-  const std::string asked = asked_by(pod.metadata.annotations);
-  if (asked.empty()) return;
-  text.add(asked);
-  for (const api::PodResourceClaim& entry : pod.resource_claims) {
-    const std::string name = protocol::resolve_created_claim(pod, entry).name;
-    const auto found = std::find_if(claims.begin(), claims.end(), [&](const protocol::ClaimState& claim) {
-      return claim.claim->metadata.name == name;
-    });
-    text.add(entry.name + "=" + std::to_string(found - claims.begin()));
-  }
-}
-
-// A pod with an annotation of its own is compared by its text.
-bool same_pairs(const api::Pod& a, const api::Pod& b) {
-  return asked_by(a.metadata.annotations).empty() && asked_by(b.metadata.annotations).empty();
+  return std::equal(
+      a.begin(), a.end(), b.begin(), b.end(), [](const protocol::ClaimState& x, const protocol::ClaimState& y) {
+        if (x.allocated() || y.allocated()) return x.allocated() && y.allocated();
+        return x.claim->spec == y.claim->spec && equal_texts(preferred_by(*x.claim), preferred_by(*y.claim)) &&
+               equal_texts(pairs_of(x.claim->metadata), pairs_of(y.claim->metadata));
+      });
 }
 
 }  // namespace
@@ -149,7 +141,7 @@ std::string shape_of_member(const api::Pod& pod, const std::string& on_nodes,
   if (on_nodes.empty() || !pod.node_name.empty()) return "";
   Text text;
   text.add(pod.scheduler_name).add(on_nodes).add(std::to_string(pod.priority));
-  add_pairs(pod, claims, text);
+  if (const std::string* pairs = pairs_of(pod.metadata)) text.add(*pairs).add(names_of_claims(pod));
   for (const protocol::ClaimState& claim : claims) text.add(claim.allocated() ? "" : text_of(*claim.claim));
   return text.digits();
 }
@@ -158,7 +150,8 @@ std::string MemberShapes::of(const api::Pod& pod, const std::vector<protocol::Cl
   const bool same_on_nodes = pod_ != nullptr && !on_nodes_.empty() && nodes_.have_same_shape(*pod_, pod);
   if (!same_on_nodes) on_nodes_ = nodes_.shape(pod);
   if (!same_on_nodes || pod_->scheduler_name != pod.scheduler_name || pod_->priority != pod.priority ||
-      pod_->node_name != pod.node_name || !same_claims(*claims_, claims) || !same_pairs(*pod_, pod))
+      pod_->node_name != pod.node_name || !same_claims(*claims_, claims) || pairs_of(pod_->metadata) != nullptr ||
+      pairs_of(pod.metadata) != nullptr)
     shape_ = shape_of_member(pod, on_nodes_, claims);
   pod_ = &pod;
   claims_ = &claims;
@@ -170,8 +163,8 @@ std::string shape_of(const api::Pod& pod, const std::string& on_nodes, const std
   if (on_nodes.empty() || !pod.node_name.empty()) return "";
   Text text;
   text.add(pod.scheduler_name).add(on_nodes);
-  add_pairs(pod, claims, text);
   if (depends_on_pods) text.add(pod.metadata.labels);
+  if (const std::string* pairs = pairs_of(pod.metadata)) text.add(*pairs).add(names_of_claims(pod));
   for (const protocol::ClaimState& claim : claims) {
     if (!is_the_pods_own(pod, claim)) return "";
     text.add(text_of(*claim.claim));

@@ -69,15 +69,11 @@ std::vector<Cause> causes_of(const Verdict& verdict) {
     causes.push_back({"Undecided", "the search ended at its budget before it found or refuted a place"});
   const bool nodes_first = verdict.main == Verdict::Main::kNodes;
   if (nodes_first) add_node_causes(causes, verdict);
+  for (const std::string& pairs : verdict.short_of_pairs) causes.push_back({"PairsShort", pairs});
   if (verdict.main == Verdict::Main::kTogether)
     causes.push_back({"NotTogether", verdict.together.empty()
                                          ? "each request fits by itself, but not all together"
                                          : "each request fits by itself, but not all together: " + verdict.together});
-  for (const ShortOfPairs& one : verdict.pairs) {
-    causes.push_back({"TooFewPairs", words_of(one)});
-    causes.back().nodes = 1;
-    causes.back().node_names = {one.node};
-  }
   for (size_t i = 0; i < verdict.requests.size(); ++i) {
     const size_t at = i == 0 ? verdict.main_request : i <= verdict.main_request ? i - 1 : i;
     add_causes(causes, verdict, verdict.requests[at]);
@@ -87,9 +83,9 @@ std::vector<Cause> causes_of(const Verdict& verdict) {
 }
 
 std::vector<std::string> cause_codes() {
-  std::vector<std::string> codes{"Refused",        "NoNodes",          "Undecided",  "NotTogether",
-                                 "RequestInvalid", "NoDevices",        "NeverFits",  "TooFewThere",
-                                 "PoolBlocksAll",  "ClassSelectsNone", "TooFewPairs"};
+  std::vector<std::string> codes{"Refused",     "NoNodes",        "Undecided",       "NotTogether",
+                                 "PairsShort",  "RequestInvalid", "NoDevices",       "NeverFits",
+                                 "TooFewThere", "PoolBlocksAll",  "ClassSelectsNone"};
   for (int i = 0; i <= static_cast<int>(NodeProblem::kKept); ++i)
     codes.push_back("Node" + std::string(node_problem_name(static_cast<NodeProblem>(i))));
   for (int i = 0; i <= static_cast<int>(DeviceProblem::kSetAside); ++i)

@@ -113,13 +113,12 @@ std::string unexamined(const Verdict& verdict) {
   return least == nullptr ? "" : "; " + grouped(least->examined) + " of " + grouped(least->asked) + " devices examined";
 }
 
-// The first nodes, and how many more there are.
-std::string pairs(const Verdict& verdict, size_t most) {
-  std::string text;
-  for (size_t i = 0; i < std::min(most, verdict.pairs.size()); ++i)
-    text += (i == 0 ? "" : "; ") + words_of(verdict.pairs[i]);
-  const size_t more = verdict.pairs.size() - std::min(most, verdict.pairs.size()) + verdict.more_pairs;
-  return more == 0 ? text : text + "; " + grouped(static_cast<uint32_t>(more)) + " more of this kind";
+// The node with the most groups; how many others have too few.
+std::string pairs_words(const Verdict& verdict) {
+  if (verdict.short_of_pairs.empty()) return "";
+  const size_t others = verdict.short_of_pairs.size() - 1 + verdict.more_short_of_pairs;
+  return verdict.short_of_pairs.front() +
+         (others > 0 ? ", and " + grouped(static_cast<uint32_t>(others)) + " more such" : "");
 }
 
 std::string cut(std::string text, const std::string& tail) {
@@ -145,11 +144,11 @@ std::string sentence(const Verdict& verdict, const SentenceOptions& options) {
   // If no request was examined, there was no time for one.
   std::string text = who + (wanted.empty() ? "the devices that the claims ask for" : wanted);
   if (verdict.main == Verdict::Main::kTogether) text = who + "all requests together: " + wanted;
-  if (verdict.main == Verdict::Main::kPairs)
-    text = who + "the pairs that are asked: " + pairs(verdict, kMaxNodeNames);
-  else if (!verdict.pairs.empty())
-    text += "; " + pairs(verdict, 1);
-  if (!verdict.together.empty() && verdict.passed <= 1 && verdict.pairs.empty()) text += "; " + verdict.together;
+  const std::string pairs = pairs_words(verdict);
+  if (!pairs.empty())
+    text = verdict.main == Verdict::Main::kTogether ? pairs + "; " + wanted : text + "; " + pairs;
+  else if (!verdict.together.empty() && verdict.passed <= 1)
+    text += "; " + verdict.together;
   if (!nodes.empty())
     text += "; " + std::to_string(verdict.nodes - verdict.passed) + "/" + std::to_string(verdict.nodes) +
             " nodes are unavailable: " + nodes;
@@ -159,7 +158,6 @@ std::string sentence(const Verdict& verdict, const SentenceOptions& options) {
 std::string kind(const Verdict& verdict) {
   std::string text = std::to_string(static_cast<int>(verdict.main));
   if (verdict.main == Verdict::Main::kRefused) return text + verdict.refused;
-  if (!verdict.pairs.empty()) text += "," + verdict.pairs.front().rule;
   std::vector<std::string> parts;
   for (const NodeGroup& group : verdict.node_groups)
     parts.push_back(std::string(node_problem_name(group.problem)) + (group.with_devices > 0 ? "!" : ""));
@@ -176,6 +174,7 @@ std::string kind(const Verdict& verdict) {
     if (request.most_there) text += ",few";
     if (request.nodes_blocked > 0) text += ",blocked";
   }
+  if (!verdict.short_of_pairs.empty()) text += ";pairs";
   return text;
 }
 

@@ -60,7 +60,6 @@ std::string headline(const Verdict& verdict) {
     return text + "no node takes the pod.";
   }
   if (verdict.main == Verdict::Main::kTogether) return text + "each request fits by itself, but not all together.";
-  if (verdict.main == Verdict::Main::kPairs) return text + words_of(verdict.pairs.front()) + ".";
   if (verdict.requests.empty()) return text + "no devices.";
   const RequestVerdict& request = verdict.requests[verdict.main_request];
   const std::string few = too_few_there_words(verdict, request);
@@ -124,9 +123,10 @@ std::string text(const Verdict& verdict, const TextOptions& options) {
   if (verdict.answer == Answer::kFits || verdict.main == Verdict::Main::kRefused) return page.take();
   if (!verdict.node_groups.empty()) write_nodes(verdict, options, page);
   for (const RequestVerdict& request : verdict.requests) write_request(verdict, request, options, page);
-  for (const ShortOfPairs& one : verdict.pairs) page.line(0, "Pairs: " + words_of(one));
-  if (verdict.more_pairs > 0) page.line(0, "Pairs: " + grouped(verdict.more_pairs) + " more of this kind");
-  if (!verdict.together.empty()) page.line(0, "Together: " + verdict.together);
+  for (const std::string& pairs : verdict.short_of_pairs) page.line(0, "Pairs: " + pairs);
+  if (verdict.more_short_of_pairs > 0)
+    page.line(0, "Pairs: " + counted(verdict.more_short_of_pairs, "node") + " more with too few");
+  if (!verdict.together.empty() && verdict.short_of_pairs.empty()) page.line(0, "Together: " + verdict.together);
   return page.take();
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 #include "pkg/api/claim_bounds.h"
 #include "pkg/api/selectors.h"
@@ -240,25 +241,8 @@ void choose_main(Verdict& verdict) {
     verdict.main = Verdict::Main::kNodes;
   else if (verdict.answer == Answer::kUndecided)
     verdict.main = Verdict::Main::kUndecided;
-  else if (!impossible && !verdict.pairs.empty())
-    verdict.main = Verdict::Main::kPairs;
   else
     verdict.main = impossible || verdict.requests.size() <= 1 ? Verdict::Main::kDevices : Verdict::Main::kTogether;
-}
-
-void add_pairs(Verdict& verdict, const allocator::Reasons& reasons, const DeviceFacts& facts) {
-  std::vector<allocator::PairShort> all = reasons.short_of_pairs;
-  std::stable_sort(all.begin(), all.end(), [](const allocator::PairShort& a, const allocator::PairShort& b) {
-    return a.asked - a.has < b.asked - b.has;
-  });
-  for (const allocator::PairShort& one : all) {
-    if (verdict.pairs.size() == kMaxNames) {
-      verdict.more_pairs = static_cast<uint32_t>(all.size() - kMaxNames);
-      return;
-    }
-    verdict.pairs.push_back({clean(facts.inventory.node_name(one.node), kMaxDeviceText),
-                             clean(reasons.pair_texts.at(one.entry), kMaxDeviceText), one.has, one.asked});
-  }
 }
 
 void add_node_groups(Verdict& verdict, const NodeFindings& findings, const allocator::Reasons& reasons,
@@ -290,6 +274,24 @@ void add_node_groups(Verdict& verdict, const NodeFindings& findings, const alloc
   std::stable_sort(verdict.node_groups.begin(), verdict.node_groups.end(), [](const NodeGroup& a, const NodeGroup& b) {
     return a.with_devices != b.with_devices ? a.with_devices > b.with_devices : a.nodes > b.nodes;
   });
+}
+
+void add_short_of_pairs(Verdict& verdict, const allocator::Reasons& reasons, const DeviceFacts& facts) {
+  std::vector<allocator::PairShort> all = reasons.short_of_pairs;
+  std::stable_sort(all.begin(), all.end(),
+                   [](const allocator::PairShort& a, const allocator::PairShort& b) { return a.has > b.has; });
+  std::set<inventory::NodeId> shown, others;
+  for (const allocator::PairShort& one : all) {
+    if (verdict.short_of_pairs.size() < kMaxNames) {
+      verdict.short_of_pairs.push_back(
+          allocator::short_sentence(clean(facts.inventory.node_name(one.node), kMaxDeviceText),
+                                    clean(reasons.pair_texts[one.entry], kMaxDeviceText), one.has, one.asked));
+      shown.insert(one.node);
+    } else {
+      others.insert(one.node);
+    }
+  }
+  for (const inventory::NodeId node : others) verdict.more_short_of_pairs += shown.contains(node) ? 0 : 1;
 }
 
 // The nodes that the question is about, and which of them accept the pod.
@@ -382,10 +384,6 @@ std::string_view device_problem_name(DeviceProblem problem) {
   return kNames.at(static_cast<size_t>(problem));
 }
 
-std::string words_of(const ShortOfPairs& one) {
-  return allocator::short_sentence(one.node, one.rule, one.has, one.asked);
-}
-
 uint32_t RequestVerdict::free() const {
   for (const DeviceGroup& group : groups)
     if (group.problem == DeviceProblem::kFree) return group.devices;
@@ -410,9 +408,9 @@ Verdict explain(const DeviceFacts& facts, const Question& question, const NodeFi
                                    found->outcome == allocator::Outcome::kUnfinished);
   verdict.answer = undecided ? Answer::kUndecided : Answer::kDoesNotFit;
   allocator::Request request;
+  request.pairs = question.pairs;
   for (const auto& claim : question.claims)
     if (!claim->status.allocation) request.claims.push_back(claim);
-  request.pairs = question.pairs;
   allocator::Reasons reasons;
   if (verdict.refused.empty() && !request.claims.empty()) {
     allocator::ExplainScope scope;
@@ -427,13 +425,13 @@ Verdict explain(const DeviceFacts& facts, const Question& question, const NodeFi
     reasons = facts.allocator.explain(request, scope);
   }
   add_node_groups(verdict, findings, reasons, facts);
-  add_pairs(verdict, reasons, facts);
   for (const allocator::RequestReason& reason : reasons.requests) {
     verdict.requests.push_back(request_verdict(reason, facts, question));
     if (verdict.refused.empty()) verdict.refused = verdict.requests.back().invalid;
   }
   verdict.drivers = reasons.drivers;
   if (reasons.proof != allocator::kExhausted) verdict.together = clean(reasons.proof, kMaxDeviceText);
+  if (!reasons.short_of_pairs.empty()) add_short_of_pairs(verdict, reasons, facts);
   choose_main(verdict);
   return verdict;
 }
@@ -453,9 +451,9 @@ Decided decide(const Facts& facts, const Question& question, Grouping grouping) 
   pin(facts, question, out.choice);
   allocator::Request request;
   request.weigh_alternatives = true;
+  request.pairs = question.pairs;
   for (const auto& claim : question.claims)
     if (!claim->status.allocation) request.claims.push_back(claim);
-  request.pairs = question.pairs;
   if (out.choice.passed.empty() || !out.choice.findings.refused.empty() || request.claims.empty()) return out;
   out.searched = true;
   do {
@@ -480,6 +478,13 @@ std::optional<std::string> fits_on(const Facts& facts, const Question& question)
   const Decided decided = decide(facts, question, Grouping::kNone);
   if (!does_fit(decided)) return std::nullopt;
   return node_of(facts, decided);
+}
+
+Verdict refusal(const std::string& why) {
+  Verdict verdict;
+  verdict.refused = clean(why, kMaxSentence);
+  verdict.main = Verdict::Main::kRefused;
+  return verdict;
 }
 
 Verdict judge(const Facts& facts, const Question& question) {

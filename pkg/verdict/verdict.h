@@ -109,16 +109,6 @@ struct RequestVerdict {
   bool possible = false;
 };
 
-// A node with too few groups for a rule about pairs. "Has" counts devices that the named requests could each take now;
-// where a node has enough and is not listed, another rule is the reason.
-struct ShortOfPairs {
-  std::string node;
-  std::string rule;  // "gpu+nic by resource.kubernetes.io/pcieRoot"
-  uint32_t has = 0, asked = 0;
-};
-// "node a has 6 such pairs (gpu+nic by resource.kubernetes.io/pcieRoot), 8 are asked"
-std::string words_of(const ShortOfPairs& one);
-
 enum class Answer : uint8_t {
   kFits,
   kDoesNotFit,
@@ -144,12 +134,13 @@ struct Verdict {
   // Several requests that are each possible alone, but not together: what refuted them.
   std::string together;
 
-  // Of the nodes that pass, those that have most first; at most kMaxNames, and how many nodes and rules there are more.
-  std::vector<ShortOfPairs> pairs;
-  uint32_t more_pairs = 0;
+  // Nodes with too few groups for a rule about pairs: "node a has 6 such pairs (gpu+nic by ...), 8 are asked". Those
+  // with the most first, at most kMaxNames; and on how many nodes more.
+  std::vector<std::string> short_of_pairs;
+  uint32_t more_short_of_pairs = 0;
 
   // What sentence() and text() begin with.
-  enum class Main : uint8_t { kRefused, kNodes, kDevices, kTogether, kUndecided, kPairs };
+  enum class Main : uint8_t { kRefused, kNodes, kDevices, kTogether, kUndecided };
   Main main = Main::kDevices;
   size_t main_request = 0;  // kDevices: index into requests
 };
@@ -174,10 +165,9 @@ struct Question {
   const api::Pod* pod = nullptr;  // null: every node accepts it
   // The pod's claims, in the order of its entries. Allocated ones restrict the nodes.
   std::vector<std::shared_ptr<const api::ResourceClaim>> claims;
-  std::vector<std::string> entries;  // their names in the pod, for texts; may be empty
-  std::vector<std::string> nodes;    // only these; empty: all
-  // The pod's rules about pairs, as in allocator::Request; of the claims that are not allocated.
-  std::vector<allocator::PairRule> pairs{};
+  std::vector<std::string> entries;          // their names in the pod, for texts; may be empty
+  std::vector<std::string> nodes;            // only these; empty: all
+  std::vector<allocator::PairRule> pairs{};  // as in allocator::Request
 };
 
 // Removes from `passed` the nodes on which the devices that `claim` already has cannot be used: "claim a/b WHY".
@@ -186,8 +176,10 @@ void pin_nodes(NodeFindings& findings, std::vector<inventory::NodeId>& passed, c
 
 // Decides, and explains what does not fit. For kubectl-dra and tests.
 Verdict judge(const Facts& facts, const Question& question);
+// Why the pod is refused whatever nodes and devices there are: a malformed annotation, for example.
+Verdict refusal(const std::string& why);
 
-// The same without the explanation: the node where it fits.
+// The same as judge() without the explanation: the node where it fits.
 std::optional<std::string> fits_on(const Facts& facts, const Question& question);
 
 // The input of explain().

@@ -20,7 +20,7 @@ namespace {
 using allocator::Outcome;
 using allocator::PairRule;
 
-constexpr uint64_t kTwinSteps = 100'000;
+constexpr uint64_t kTwinSteps = 30'000;
 
 uint64_t from_environment(const char* name, uint64_t fallback) {
   const char* text = std::getenv(name);
@@ -35,7 +35,7 @@ struct PairWorld {
 api::DeviceAttribute some_value(oracle::Dice& dice, int values) {
   const auto one = [&] { return std::string(1, static_cast<char>('a' + dice.between(0, values - 1))); };
   if (dice.chance(70)) return one();
-  if (dice.chance(15)) return int64_t{dice.between(0, 1)};
+  if (dice.chance(8)) return int64_t{dice.between(0, 1)};
   std::vector<std::string> list{one()};
   for (int more = dice.between(0, 2); more > 0; --more) list.push_back(one());
   return list;
@@ -78,13 +78,14 @@ PairWorld random_pair_world(uint64_t seed) {
   oracle::Ingredients with;
   with.selector_errors = seed % 4 == 0;
   with.odd_pools = seed % 3 == 0;
-  with.max_devices = seed % 2 == 0 ? 8 : 12;
+  with.max_devices = seed % 2 == 0 ? 8 : 10;
+  with.limits = seed % 16 == 0;
   PairWorld out{oracle::random_world(seed, with), {}};
   oracle::Dice dice(seed * 7919 + 1);
-  const int values = dice.between(1, 3);
+  const int values = dice.chance(60) ? 1 : dice.between(2, 3);
   for (api::ResourceSlice& slice : out.world.slices)
     for (api::Device& device : slice.devices) {
-      if (dice.chance(92)) device.attributes["pair.example.com/root"] = some_value(dice, values);
+      if (dice.chance(96)) device.attributes["pair.example.com/root"] = some_value(dice, values);
       if (dice.chance(92)) device.attributes["pair.example.com/numa"] = int64_t{dice.between(0, 1)};
     }
   for (api::ResourceClaim& claim : out.world.claims)
@@ -92,7 +93,7 @@ PairWorld random_pair_world(uint64_t seed) {
       if (request.exactly && request.exactly->allocation_mode != "All" && request.exactly->count == 1 &&
           dice.chance(50))
         request.exactly->count = dice.between(1, 3);
-  const int rules = dice.chance(60) ? 1 : dice.between(2, 3);
+  const int rules = dice.chance(75) ? 1 : dice.between(2, 3);
   for (int i = 0; i < rules; ++i) out.rules.push_back(random_rule(out.world, dice));
   return out;
 }
@@ -156,10 +157,24 @@ uint64_t asked_of(const oracle::World& world, const PairRule& rule) {
   return asked;
 }
 
+uint64_t least_of(const api::DeviceSubRequest& sub) {
+  return sub.allocation_mode == "All" ? 1 : static_cast<uint64_t>(std::max<int64_t>(sub.count, 1));
+}
+
 std::string wrong_shorts(const PairWorld& one, Contest& contest, const allocator::Request& request, uint64_t& shorts) {
   const allocator::Reasons reasons = contest.allocator().explain(request, contest.nodes());
   if (reasons.proof.empty()) return "infeasible without a proof";
+  // A claim that asks for too many devices, or a rule that can never be met, has a reason of its own.
   bool never = false;
+  for (const api::ResourceClaim& claim : one.world.claims) {
+    uint64_t least = 0;
+    for (const api::DeviceRequest& asked : claim.spec.requests) {
+      uint64_t of_request = asked.exactly ? least_of(*asked.exactly) : UINT64_MAX;
+      for (const api::DeviceSubRequest& sub : asked.first_available) of_request = std::min(of_request, least_of(sub));
+      least += of_request;
+    }
+    never = never || least > api::kMaxAllocationResults;
+  }
   for (const PairRule& rule : one.rules)
     for (const PairRule::Term& term : rule.terms) {
       if (term.claim == allocator::kAllocatedClaim) {
@@ -259,7 +274,7 @@ TEST(PairProperty, RandomWorldsAgreeWithTheTwin) {
   }
   std::cout << tally.feasible << " feasible, " << tally.refused_by_pairs << " infeasible for their pairs alone, "
             << tally.shorts << " numbers of free groups, " << tally.undecided << " too big for the twin\n";
-  EXPECT_GT(tally.feasible, cases / 10);
+  EXPECT_GT(tally.feasible, cases / 20);
   EXPECT_GT(tally.refused_by_pairs, cases / 20);
   EXPECT_GT(tally.shorts, cases / 20);
   EXPECT_LT(tally.undecided, cases / 20 + 1);

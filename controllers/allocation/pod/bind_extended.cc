@@ -132,8 +132,7 @@ ExtendedSearch search_beside_plugins(const PodContext& context, const nodes::Nod
   search.order = numbers_of(choice, tools.inventory);
   request.facts = choice.facts;
   request.preferences = preferences_of_claims(context, out);
-  // What is refused is reported where the pod's own claims are decided, after this.
-  request.pairs = pair_rules_of(context);
+  if (auto pairs = pairs_asked(context, context.state.claims, out)) request.pairs = std::move(*pairs);
   request.cpu_milli = choice.cpu_milli;
   const DevicesHeldBack held_back(tools.inventory, avoided_devices(context.pod, context.view.now()));
   const KeptDevices::Kept kept = kept_devices_of(context, context.pod.priority);

@@ -1,7 +1,6 @@
 #include "controllers/allocation/pod/decide.h"
 
 #include <algorithm>
-#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -71,14 +70,14 @@ void decide_claims(const PodContext& context, ReconcileResult& out) {
   const api::Pod& pod = context.pod;
   // Takes no more devices beside a sibling that cannot be used.
   if (const Conflicts conflicts = conflicts_of(context); !conflicts.empty()) return give_way(context, conflicts, out);
-  std::optional<std::vector<allocator::PairRule>> pairs = pairs_of_pod(context, out);
-  if (!pairs) return;
   // Before choosing nodes, which takes time as well.
   if (const Duration wait = tools.allocator.must_wait(pod.metadata.ns); wait > Duration::zero()) {
     allocator::FoundNodes later;
     later.ask_again = wait;
     return go_on_later(context, later, out);
   }
+  std::optional<std::vector<allocator::PairRule>> pairs = pairs_asked(context, context.state.claims, out);
+  if (!pairs) return;
   Candidates candidates = candidate_nodes(context, out);
   const nodes::NodeChoice& choice = candidates.choice;
   if (waits_for_watch(choice, out)) return;

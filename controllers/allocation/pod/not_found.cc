@@ -86,8 +86,10 @@ verdict::Verdict verdict_of(const PodContext& context, const Obstacles& obstacle
   question.pod = &context.pod;
   for (const protocol::ClaimState& claim : context.state.claims)
     if (request == nullptr || claim.allocated()) question.claims.push_back(claim.claim);
-  if (request != nullptr) question.claims.insert(question.claims.end(), request->claims.begin(), request->claims.end());
-  if (request != nullptr) question.pairs = request->pairs;
+  if (request != nullptr) {
+    question.claims.insert(question.claims.end(), request->claims.begin(), request->claims.end());
+    question.pairs = request->pairs;
+  }
   verdict::NodeFindings findings;
   if (context.role == Role::kBoundBare)
     question.nodes = {context.pod.node_name};

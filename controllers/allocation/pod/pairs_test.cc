@@ -1,98 +1,108 @@
-// Pairs of a pod and its claims in a reconcile: they are honoured, refused with a sentence, or short of groups.
-#include "controllers/allocation/pod/pairs.h"
-
-#include <gmock/gmock.h>
+// Pairs of a pod and of its claims: they reach the allocator, and what cannot be followed makes the pod wait.
+#include <gtest/gtest.h>
 
 #include "controllers/allocation/allocation_fixture.h"
+#include "pkg/alignment/alignment.h"
 
 namespace dra::allocation::pairs_test {
+namespace {
 
-using testing::HasSubstr;
+using reconcile::Write;
 
-// On each node gpu-0 and gpu-1 on two roots; nics on roots 1 and 2.
+// Each node has two GPUs and two NICs; those of n1 are on three roots, those of n2 on two.
 class Pairs : public AllocationTest {
  protected:
   Pairs() {
-    api::DeviceClass nic;
-    nic.metadata.name = "nic";
-    nic.selectors = {"device.driver == 'nic.example.com'"};
-    inventory.apply_class(nic);
-    api::DeviceClass gpu;
-    gpu.metadata.name = "gpu";
-    gpu.selectors = {"device.driver == 'gpu.example.com'"};
-    inventory.apply_class(gpu);
-    for (const char* node : {"n1", "n2"}) {
-      inventory.apply_slice(on_roots("gpu.example.com", node, "gpu-", 0));
-      inventory.apply_slice(on_roots("nic.example.com", node, "nic-", 1));
+    for (const char* node : {"n1", "n2"})
+      for (const char* kind : {"gpu", "nic"}) {
+        api::ResourceSlice slice;
+        slice.metadata.name = std::string(node) + "-" + kind;
+        slice.driver = std::string(kind) + "s.example.com";
+        slice.pool = {node, 1, 1};
+        slice.node_name = node;
+        for (int i = 0; i < 2; ++i) {
+          api::Device& device = slice.devices.emplace_back();
+          device.name = std::string(kind) + "-" + std::to_string(i);
+          const bool apart = node == std::string("n1") && kind == std::string("nic") && i == 1;
+          device.attributes["example.com/root"] = std::to_string(apart ? 7 : i);
+        }
+        inventory.apply_slice(slice);
+      }
+    for (const char* kind : {"gpus", "nics"}) {
+      api::DeviceClass device_class;
+      device_class.metadata.name = kind;
+      device_class.selectors = {"device.driver == \"" + std::string(kind) + ".example.com\""};
+      inventory.apply_class(device_class);
     }
   }
-  static api::ResourceSlice on_roots(const std::string& driver, const std::string& node, const std::string& prefix,
-                                     int first) {
-    api::ResourceSlice slice = test::local_slice(driver, node, prefix, 2);
-    slice.metadata.resource_version = "9";
-    if (first > 0) slice.metadata.name += "-nics";
-    for (int i = 0; i < 2; ++i)
-      slice.devices[static_cast<size_t>(i)].attributes["example.com/root"] = "root-" + std::to_string(first + i);
-    return slice;
+  api::ResourceClaim two_and_two(const std::string& name, const std::string& pairs) {
+    api::ResourceClaim claim = make_claim(name);
+    claim.spec.requests = {test::exactly("gpu", "gpus", 2), test::exactly("nic", "nics", 2)};
+    if (!pairs.empty()) claim.metadata.annotations[std::string(alignment::kPairsAnnotation)] = pairs;
+    return claim;
   }
-  void put_both(const std::string& gpu_pairs, int gpus, int nics) {
-    api::ResourceClaim claim = make_claim("c", gpus);
-    claim.spec.requests.push_back(test::exactly("nic", "nic", nics));
-    if (!gpu_pairs.empty()) claim.metadata.annotations["dra-controller-manager/pairs"] = gpu_pairs;
-    put(claim);
-    view.put(make_pod("p", {"c"}));
-  }
-  std::vector<std::string> devices() const {
+  std::string node_chosen() {
     for (const reconcile::Effect& effect : last.effects)
-      if (const auto* write = std::get_if<reconcile::Write>(&effect); write && write->assume) {
-        std::vector<std::string> names;
-        for (const auto& result : write->assume->results) names.push_back(result.device);
-        return names;
-      }
-    return {};
+      if (const Write* write = std::get_if<Write>(&effect); write && write->assume_pod) return write->assume_pod->node;
+    return "";
   }
 };
 
-TEST_F(Pairs, OfAClaimAreHonoured) {
-  put_both("gpu+nic by example.com/root", 1, 1);
-  pass();
-  EXPECT_EQ(devices(), (std::vector<std::string>{"gpu-1", "nic-0"}));
+TEST_F(Pairs, OfAClaim) {
+  view.put(make_pod("p", {"c"}));
+  put(two_and_two("c", ""));
+  ASSERT_EQ(pass(), "allocate c");
+  EXPECT_EQ(node_chosen(), "n1");
+  put(two_and_two("c", "gpu+nic by example.com/root"));
+  ASSERT_EQ(pass(), "allocate c");
+  EXPECT_EQ(node_chosen(), "n2");
 }
 
-TEST_F(Pairs, TooFewAreCountedInTheEvent) {
-  put_both("gpu+nic by example.com/root", 2, 2);
-  EXPECT_EQ(pass(), "event FailedAllocation, event FailedAllocation, parked");
-  EXPECT_THAT(event().note, HasSubstr("has 1 such pair (gpu+nic by example.com/root), 2 are asked"));
-}
-
-TEST_F(Pairs, OfAPodSpanClaims) {
-  put(make_claim("g"));
-  api::ResourceClaim nic = make_claim("n");
-  nic.spec.requests = {test::exactly("nic", "nic", 1)};
-  put(nic);
-  api::Pod pod = make_pod("p", {"g", "n"});
-  pod.metadata.annotations["dra-controller-manager/pairs"] = "g/gpu+n/nic by example.com/root";
+TEST_F(Pairs, OfAPodOverItsClaims) {
+  api::Pod pod = make_pod("p", {"a", "b"});
+  pod.resource_claims[0].name = "left";  // its own name for claim a
+  pod.metadata.annotations[std::string(alignment::kPairsAnnotation)] = "left/gpu+b/nic by example.com/root";
   view.put(pod);
-  pass();
-  EXPECT_EQ(devices(), (std::vector<std::string>{"gpu-1"}));
+  api::ResourceClaim a = make_claim("a"), b = make_claim("b");
+  a.spec.requests = {test::exactly("gpu", "gpus", 2)};
+  b.spec.requests = {test::exactly("nic", "nics", 2)};
+  put(a);
+  put(b);
+  ASSERT_EQ(pass(), "allocate a, allocate b");
+  EXPECT_EQ(node_chosen(), "n2");
 }
 
-TEST_F(Pairs, MalformedOnesMakeThePodWait) {
-  put_both("gpu+nik by example.com/root", 1, 1);
-  EXPECT_EQ(pass(), "event FailedAllocation, event FailedAllocation");
-  EXPECT_THAT(event().note, HasSubstr("\"gpu+nik by example.com/root\""));
-  EXPECT_TRUE(devices().empty());
+TEST_F(Pairs, TooFewAreSaidWithTheirNumbers) {
+  nodes.names = {"n1"};
+  view.put(make_pod("p", {"c"}));
+  put(two_and_two("c", "gpu+nic by example.com/root"));
+  pass();
+  EXPECT_NE(event().note.find("node n1 has 1 such pair (gpu+nic by example.com/root), 2 are asked"), std::string::npos)
+      << event().note;
+}
+
+TEST_F(Pairs, AMalformedAnnotationMakesThePodWaitAndIsSaidOnce) {
+  view.put(make_pod("p", {"c"}));
+  put(two_and_two("c", "gpu++nic by example.com/root"));
+  pass();
+  EXPECT_EQ(node_chosen(), "");
+  EXPECT_EQ(event().reason, "FailedAllocation");
+  EXPECT_EQ(
+      event().note,
+      "claim \"default/c\": annotation dra-controller-manager/pairs: \"gpu++nic by example.com/root\": has an empty "
+      "term (syntax)");
   remember();
-  EXPECT_EQ(pass(), "") << "once";
+  const std::string again = pass();
+  EXPECT_EQ(again.find("event"), std::string::npos) << again;
 }
 
-TEST_F(Pairs, MalformedOnesOfThePodMakeItWait) {
-  put_both("", 1, 1);
-  api::Pod pod = make_pod("p", {"c"});
-  pod.metadata.annotations["dra-controller-manager/pairs"] = "gpu+nic by example.com/root";
-  view.put(pod);
-  EXPECT_EQ(pass(), "event FailedAllocation");
-  EXPECT_THAT(event().note, HasSubstr("without its claim"));
+TEST_F(Pairs, WhatNeverFitsIsSaid) {
+  view.put(make_pod("p", {"c"}));
+  put(two_and_two("c", "gpu*3+nic by example.com/root"));
+  pass();
+  EXPECT_NE(event().note.find("gpu takes 2 devices, a group of gpu*3 needs 3: this never fits"), std::string::npos)
+      << event().note;
 }
 
+}  // namespace
 }  // namespace dra::allocation::pairs_test

@@ -18,7 +18,7 @@ constexpr size_t kMaxShorts = 4096;
 uint32_t asked_everywhere(const Plan& plan, const PlanPairs& entry) {
   uint32_t asked = UINT32_MAX;
   for (const PlanPairTerm& term : entry.terms) {
-    if (term.allocated != nullptr || plan.requests[term.requests.front()].alternatives.size() != 1) return 0;
+    if (term.allocated != nullptr || plan.requests[term.requests.front()].prioritized) return 0;
     const PlanAlternative& only = plan.requests[term.requests.front()].alternatives.front();
     if (only.all || only.admin) return 0;
     asked = std::min(asked, only.count / term.number);

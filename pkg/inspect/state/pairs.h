@@ -1,22 +1,16 @@
-// The pairs that a pod and its claims ask for, as the allocator takes them. Pure.
+// The pairs that a pod and its claims ask for, as the manager reads them.
 #pragma once
 
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "pkg/allocator/pairs.h"
 #include "pkg/api/core.h"
-#include "pkg/api/resource.h"
+#include "pkg/inspect/state/state.h"
 
 namespace dra::inspect {
 
-struct AskedPairs {
-  std::vector<allocator::PairRule> rules;
-  std::string refused;  // not empty: an annotation cannot be followed, so that the pod waits
-};
-
-// `pod` null: claims alone. `claims`: in the order of the pod's entries; they may be claims that only would be made.
-AskedPairs asked_pairs(const api::Pod* pod, const std::vector<std::shared_ptr<const api::ResourceClaim>>& claims);
+// `pod` null: claims alone. If an annotation is malformed, `why` becomes the sentence with which the pod waits.
+std::vector<allocator::PairRule> pairs_asked(const api::Pod* pod, const std::vector<Claim>& claims, std::string& why);
 
 }  // namespace dra::inspect

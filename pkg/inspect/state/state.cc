@@ -180,20 +180,16 @@ Placed State::place(const api::Pod* pod, const std::vector<Claim>& claims, const
 Placed State::place_as_is(const api::Pod* pod, const std::vector<Claim>& claims,
                           const std::vector<std::string>& among) {
   Placed placed;
-  const AskedPairs asked = asked_pairs(pod, claims);
-  if (!asked.refused.empty()) {
-    placed.outcome = allocator::Outcome::kError;
-    placed.why = asked.refused;
-    return placed;
-  }
   std::vector<Claim> allocated;
   allocator::Request request;
   request.weigh_alternatives = pod != nullptr;
   for (const Claim& claim : claims) (claim->status.allocation ? allocated : request.claims).push_back(claim);
+  const std::vector<allocator::PairRule> pairs = pairs_asked(pod, claims, placed.why);
+  if (!placed.why.empty()) return placed;
   const Nodes nodes = nodes_for(pod, allocated, among, placed);
   if (nodes.ids.empty()) {
     if (options.explain_refusals && placed.outcome == allocator::Outcome::kInfeasible) {
-      put_into_words(placed, verdict::judge(facts(), {pod, claims, {}, among, asked.rules}));
+      put_into_words(placed, verdict::judge(facts(), {pod, claims, {}, among, pairs}));
       if (pod != nullptr)
         for (const std::string& trouble : trouble_of_volumes(objects, *pod)) placed.why += "; " + trouble;
     }
@@ -205,7 +201,7 @@ Placed State::place_as_is(const api::Pod* pod, const std::vector<Claim>& claims,
     return placed;
   }
   request.preferences = allocator::preferences_of(claims).of;
-  request.pairs = asked.rules;
+  request.pairs = pairs;
   request.facts = nodes.facts;
   request.cpu_milli = nodes.cpu_milli;
   learn();
@@ -217,8 +213,7 @@ Placed State::place_as_is(const api::Pod* pod, const std::vector<Claim>& claims,
   } else if (found.error) {
     placed.why = found.error->message();
   } else if (found.outcome == allocator::Outcome::kInfeasible) {
-    if (options.explain_refusals)
-      put_into_words(placed, verdict::judge(facts(), {pod, claims, {}, among, asked.rules}));
+    if (options.explain_refusals) put_into_words(placed, verdict::judge(facts(), {pod, claims, {}, among, pairs}));
   } else {
     placed.why = "could not be decided within " + std::to_string(found.budget) + " steps";
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "pkg/base/strings.h"
+#include "pkg/inspect/state/pairs.h"
 #include "pkg/protocol/avoided.h"
 #include "pkg/verdict/causes.h"
 #include "pkg/verdict/would_fit.h"
@@ -104,8 +105,9 @@ JudgedPod judge_pod(State& state, const api::Pod* pod, const std::vector<Claim>&
   const std::vector<verdict::SetAside> aside{{std::string(protocol::kHeldBack), std::string(protocol::kWhyHeldBack)}};
   verdict::Facts facts = state.facts();
   facts.set_aside = aside;
-  const verdict::Question question{pod, claims, entries, options.nodes};
-  const verdict::Verdict found = verdict::judge(facts, question);
+  std::string malformed;
+  const verdict::Question question{pod, claims, entries, options.nodes, pairs_asked(pod, claims, malformed)};
+  const verdict::Verdict found = malformed.empty() ? verdict::judge(facts, question) : verdict::refusal(malformed);
   JudgedPod judged;
   judged.outcome = found.answer;
   judged.lines = split(verdict::text(found, {options.width, options.wide}), '\n');
