@@ -87,7 +87,8 @@ std::string fit_of(const std::string& file) {
 
 TEST(FitsPairs, KnowsTheRulesOfATemplateAndOfAPod) {
   EXPECT_THAT(fit_of(pod_file(kRule, 8, 8)),
-              HasSubstr("node a has 6 such pairs (gpu+nic by resource.kubernetes.io/pcieRoot), 8 are asked"));
+              HasSubstr("node a has 6 such pairs (gpu+nic by resource.kubernetes.io/pcieRoot), 8 are asked: 1 gpu of "
+                        "pcieRoot pci0000:60 has no free nic, 1 gpu of pcieRoot pci0000:70 has no free nic"));
   EXPECT_THAT(fit_of(pod_file(kRule, 6, 6)), Not(HasSubstr("such pairs")));
   EXPECT_THAT(fit_of(pod_file(kRule, 4, 1, "left/gpu+left/nic*2 by resource.kubernetes.io/pcieRoot")),
               HasSubstr("this never fits"));
