@@ -80,12 +80,8 @@ Json roles_json() {
 std::string reference_json() {
   metrics::Registry registry;
   register_metrics(registry);
-  Json out{{"controllers", controllers_json()},
-           {"roles", roles_json()},
-           {"metrics", Json::array()},
-           {"events", Json::array()},
-           {"conditions", Json::array()},
-           {"annotations", Json::array()}};
+  Json out{{"controllers", controllers_json()}, {"roles", roles_json()},       {"metrics", Json::array()},
+           {"events", Json::array()},           {"conditions", Json::array()}, {"annotations", Json::array()}};
   for (const metrics::Registry::FamilyInfo& family : registry.families())
     out["metrics"].push_back(
         {{"name", family.name}, {"type", family.type}, {"labels", family.labels}, {"help", family.help}});

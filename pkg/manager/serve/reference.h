@@ -18,8 +18,8 @@ void register_metrics(metrics::Registry& registry);
 
 // {"controllers": [{name, aliases, does, flags}], "roles": [{name, controller, without, namespace, rules: [{group,
 // resource, verbs, name}], when: [{path, in}], readsOnlyWhen}], "metrics": [{name, type, labels, help}], "events":
-// [{reason, type, on, meaning, whatToDo}], "conditions": [{type, on, status, reason, meaning}], "annotations": [{name, on,
-// value, since, page}]}, in a fixed order.
+// [{reason, type, on, meaning, whatToDo}], "conditions": [{type, on, status, reason, meaning}], "annotations": [{name,
+// on, value, since, page}]}, in a fixed order.
 std::string reference_json();
 
 }  // namespace dra::manager
