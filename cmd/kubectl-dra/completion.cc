@@ -128,6 +128,7 @@ void offer_objects(Call& call, const std::set<std::string>& kinds, const Offers&
   if (wants("@nodes")) read.push_back("nodes");
   if (wants("@devices")) read.push_back("resourceslices");
   if (wants("@namespaces")) read.push_back("namespaces");
+  if (wants("@classes")) read.push_back("deviceclasses");
   if (read.empty()) return;
   const auto loaded = call.load_kinds(read);
   if (!loaded) return;
@@ -136,6 +137,10 @@ void offer_objects(Call& call, const std::set<std::string>& kinds, const Offers&
   std::set<std::string> found;
   for (const auto& [name, node] : objects.nodes) found.insert(name);
   for (const auto& [name, one] : objects.namespaces) found.insert(name);
+  // Of a rule "CLASS+CLASS" the last class is completed.
+  const size_t plus = offer.typed().rfind('+');
+  for (const auto& [name, one] : objects.classes)
+    found.insert((plus == std::string::npos ? "" : offer.typed().substr(0, plus + 1)) + name);
   if (wants("@devices"))
     for (const auto& [name, slice] : objects.slices)
       for (const api::Device& device : slice->devices)
@@ -197,6 +202,8 @@ bool offer_word(const Verb& verb, const Words& before, Call& call, const Offers&
     if (what == "taint") kinds = {"@nodes", "@devices"};
     if (what == "scale") kinds = {"@workloads"};
     if (what == "delete") kinds = {"@pods", "@claims", "@workloads"};
+  } else if (verb.name == "top" && before.size() == 1 && before[0] == "pairs") {
+    kinds = {"@classes"};
   } else if (before.empty()) {
     for (const std::string& one : verb.completes) {
       if (one.starts_with("@"))

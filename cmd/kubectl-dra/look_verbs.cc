@@ -6,29 +6,39 @@
 #include "pkg/inspect/verbs/explain_owner.h"
 #include "pkg/inspect/verbs/pod_owners.h"
 #include "pkg/inspect/verbs/top.h"
+#include "pkg/inspect/verbs/top_pairs.h"
 #include "pkg/inspect/verbs/who.h"
 
 namespace dra::kubectl {
 namespace {
 
+// "top pairs a + b + ... by ATTRIBUTE", each a word: 8 classes, the signs between them.
+constexpr size_t kMostWordsOfARule = 20;
+
 Result<inspect::Answer> run_top(Call& call) {
   const std::string what = call.words.empty() ? "nodes" : call.words[0];
-  static const std::vector<std::string> kWhat{"nodes", "classes", "claims", "namespaces"};
+  static const std::vector<std::string> kWhat{"nodes", "classes", "pairs", "claims", "namespaces"};
   if (std::find(kWhat.begin(), kWhat.end(), what) == kWhat.end()) {
     const std::string near = inspect::nearest(what, kWhat);
-    return fail(Code::kInvalidArgument, "top " + quote(what) + " is not known; " +
-                                            (near.empty() ? "use one of nodes, classes, claims, namespaces"
-                                                          : "did you mean " + quote(near) + "?"));
+    return fail(Code::kInvalidArgument,
+                "top " + quote(what) + " is not known; " +
+                    (near.empty() ? "use one of " + join(kWhat, ", ") : "did you mean " + quote(near) + "?"));
   }
-  if (call.words.size() > 1 && what != "nodes")
+  // The rule of top pairs may have come without quotes.
+  const std::string rule = what == "pairs" ? join({call.words.begin() + 1, call.words.end()}, " ") : "";
+  if (what == "pairs" && rule.empty())
+    return fail(Code::kInvalidArgument, "top pairs needs a rule: top pairs 'CLASS+CLASS by DOMAIN/ATTRIBUTE'");
+  if (call.words.size() > 1 && what != "nodes" && what != "pairs")
     return fail(Code::kInvalidArgument, "top " + what + " takes no name; top nodes NODE is about one node");
+  if (call.words.size() > 2 && what == "nodes")
+    return fail(Code::kInvalidArgument, "top nodes is about one node; " + quote(call.words[2]) + " is one too many");
   if (!call.common.selector.empty() && what == "classes")
     return fail(Code::kInvalidArgument, "-l selects nodes, claims or namespaces; top classes takes none");
   auto labels = inspect::parse_label_selector(call.common.selector);
   if (!labels) return fail(labels.error());
   // Objects of all namespaces, unless -n chooses one.
   inspect::Scope scope{call.common.all_namespaces ? "" : call.common.ns, std::move(*labels),
-                       call.words.size() > 1 ? call.words[1] : ""};
+                       what == "nodes" && call.words.size() > 1 ? call.words[1] : ""};
   const auto loaded = call.load_state();
   if (!loaded) return fail(loaded.error());
   inspect::State& state = **loaded;
@@ -39,6 +49,7 @@ Result<inspect::Answer> run_top(Call& call) {
     return fail(Code::kNotFound, "node " + quote(scope.node) + " is not known" +
                                      (near.empty() ? "" : "; did you mean " + quote(near) + "?"));
   }
+  if (what == "pairs") return inspect::top_pairs(state, rule, scope);
   return what == "nodes"     ? inspect::top_nodes(state, scope)
          : what == "classes" ? inspect::top_classes(state)
          : what == "claims"  ? inspect::top_claims(state, scope)
@@ -118,15 +129,17 @@ const RegisterVerb kTop(
      "  kubectl dra top                  cards of each node, and what can still be cut\n"
      "  kubectl dra top nodes node-a     of one node\n"
      "  kubectl dra top classes          the largest request of each class that fits one node\n"
+     "  kubectl dra top pairs 'gpu.nvidia.com+dranet by resource.kubernetes.io/pcieRoot'\n"
+     "                                   how many such pairs are free on each node\n"
      "  kubectl dra top claims -n ml     who holds how much\n"
      "  kubectl dra top claims -l app=train    those with the label; nodes and namespaces likewise\n"
      "  kubectl dra top --sort-by free   most free cards first; by any column\n"
      "  kubectl dra top -l zone=a -o json\n",
-     "top [nodes [NODE]|classes|claims|namespaces]",
+     "top [nodes [NODE]|classes|pairs 'CLASS+CLASS by ATTRIBUTE'|claims|namespaces]",
      {},
      0,
-     2,
-     {"nodes", "classes", "claims", "namespaces"},
+     kMostWordsOfARule,
+     {"nodes", "classes", "pairs", "claims", "namespaces"},
      &run_top,
      true,
      true});

@@ -7,6 +7,7 @@
 #include "controllers/allocation/events.h"
 #include "controllers/allocation/group/member.h"
 #include "controllers/allocation/kept/kept_members.h"
+#include "controllers/allocation/pod/not_honoured.h"
 #include "controllers/allocation/pod/pinned.h"
 #include "controllers/allocation/pod/refused.h"
 #include "controllers/allocation/pod/steps.h"
@@ -48,6 +49,8 @@ ReconcileResult AllocationReconciler::reconcile(const Key& key, const View& view
     freed.merge(state.kept_devices.drop_due(view));
   }
   ReconcileResult outcome = reconcile_key(key, view, state);
+  if (const api::Pod* pod = key.kind == Kind::kPod ? view.pod(key.object) : nullptr)
+    warn_not_honoured(view, *pod, state.options, outcome);
   outcome.unparks.assign(freed.begin(), freed.end());
   return outcome;
 }

@@ -9,8 +9,10 @@
 #include "controllers/allocation/causes.h"
 #include "controllers/allocation/kept/kept_members.h"
 #include "controllers/allocation/members/group_members.h"
+#include "controllers/allocation/pod/not_honoured.h"
 #include "controllers/allocation/pod/pinned.h"
 #include "controllers/allocation/pod/refused.h"
+#include "pkg/alignment/bears.h"
 #include "pkg/protocol/pod_changes.h"
 #include "pkg/protocol/pod_claims.h"
 #include "pkg/protocol/proof.h"
@@ -157,6 +159,8 @@ void on_pod(State& state, const View& view, const Changed<api::Pod>& change, Enq
   if (after && (role_of(*after, state.options) != Role::kNone ||
                 (state.options.mode == Mode::kGate && is_unschedulable(*after))))
     is_only_a_condition(before, *after) ? out.add(pod_key(after->metadata.key())) : add_pod(state, view, *after, out);
+  else if (after && not_honoured(view, *after, state.options))
+    out.add(pod_key(after->metadata.key()));
   // Counts only refusals that this process sees happen: a counter begins at 0.
   if (before && !before->terminal() && after && is_refused_binding(*after, state.options))
     out.add(pod_key(after->metadata.key()));
@@ -179,6 +183,10 @@ void on_claim(State& state, const View& view, const Changed<api::ResourceClaim>&
   for (const api::Pod* pod : pods)
     if (state.leaders.changed(view, *pod, state.options)) on_first(state.options, view, group_of(*pod)->key(), out);
   add_pods(state, view, pods, out);
+  // Claims may come after the pods that others place.
+  if (after && !before && !alignment::first_annotation(after->metadata.annotations).empty())
+    for (const api::Pod* pod : pods)
+      if (not_honoured(view, *pod, state.options)) out.add(pod_key(pod->metadata.key()));
 }
 
 void on_streamed_claim(State& state, const View& view, const StreamedClaim& change, EnqueueRequests& out) {

@@ -279,7 +279,10 @@ class Allocator::Impl {
     meter_.begin_slice(half);
     if (!plan->pair_rules.empty()) {
       for (const PairRule& rule : plan->pair_rules) reasons.pair_texts.push_back(rule.text);
-      reasons.short_of_pairs = FreeGroups(*plan, device_index_, filters_, columns_, meter_).shorts(scope.passed);
+      FreeGroups groups(*plan, device_index_, filters_, columns_, meter_);
+      reasons.short_of_pairs = groups.shorts(scope.passed);
+      if (const PairShort* one = nearest_to_enough(reasons.short_of_pairs))
+        reasons.pair_gaps = groups.gaps(plan->pairs[one->entry], plan->pair_rules[one->entry], one->node);
       charge_share(ns);
       meter_.begin_slice(half);
     }

@@ -1,5 +1,7 @@
 #include "pkg/allocator/pairs.h"
 
+#include <algorithm>
+
 namespace dra::allocator {
 
 std::vector<PairRule> pair_rules(const std::vector<alignment::PairEntry>& entries,
@@ -31,6 +33,12 @@ std::vector<PairRule> pair_rules(const std::vector<alignment::PairEntry>& entrie
     out.push_back(std::move(rule));
   }
   return out;
+}
+
+const PairShort* nearest_to_enough(std::span<const PairShort> all) {
+  const auto found = std::min_element(
+      all.begin(), all.end(), [](const PairShort& a, const PairShort& b) { return a.asked - a.has < b.asked - b.has; });
+  return found == all.end() ? nullptr : &*found;
 }
 
 std::string short_sentence(const std::string& node, const std::string& text, uint32_t has, uint32_t asked) {

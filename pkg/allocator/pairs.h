@@ -52,6 +52,9 @@ struct PairShort {
   bool operator==(const PairShort&) const = default;
 };
 
+// The first of those that lack the fewest groups; null: there is none.
+const PairShort* nearest_to_enough(std::span<const PairShort> all);
+
 // "node a has 6 such pairs (gpu+nic by resource.kubernetes.io/pcieRoot), 8 are asked"
 std::string short_sentence(const std::string& node, const std::string& text, uint32_t has, uint32_t asked);
 

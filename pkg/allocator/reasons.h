@@ -127,6 +127,9 @@ struct Reasons {
   // texts of Request::pairs.
   std::vector<PairShort> short_of_pairs;
   std::vector<std::string> pair_texts;
+  // Of the node and rule that lack the fewest groups: which devices find no partner, "2 gpu of pcieRoot pci0000:60 have
+  // no free nic"; empty: not known.
+  std::string pair_gaps;
   // All of it on one line of at most 1 KiB: for tests and logs.
   std::string summary() const;
 };

@@ -8,8 +8,6 @@
 
 namespace dra::protocol {
 
-using namespace reconcile;
-
 const api::PodResourceClaimStatus* published_claim(const api::Pod& pod, std::string_view entry) {
   for (const api::PodResourceClaimStatus& status : pod.resource_claim_statuses)
     if (status.name == entry) return &status;

@@ -118,6 +118,10 @@ inline constexpr std::array kEventMeanings = std::to_array<EventMeaning>({
      "The pod belongs to a group that is placed together or not at all, and the group cannot be placed yet. On one pod "
      "of the group, once a change",
      "The note says what is missing"},
+    {"PairsNotHonoured", "Warning", "Pod",
+     "The pod, or a claim of it, asks for pairs or for the same rails, and another scheduler places the pod: nobody "
+     "looks at the annotation. Once a pod",
+     "Give the pod the scheduling gate (docs/user/pairs.md), or remove the annotation"},
     {"ParametersNeedGate", "Normal", "Pod",
      "Parameters of the pod's claim, or of its class, work only with a feature gate of the driver that is off by "
      "default",

@@ -316,8 +316,9 @@ void add_node_groups(Verdict& verdict, const NodeFindings& findings, const alloc
 
 void add_short_of_pairs(Verdict& verdict, const allocator::Reasons& reasons, const DeviceFacts& facts) {
   std::vector<allocator::PairShort> all = reasons.short_of_pairs;
-  std::stable_sort(all.begin(), all.end(),
-                   [](const allocator::PairShort& a, const allocator::PairShort& b) { return a.has > b.has; });
+  std::stable_sort(all.begin(), all.end(), [](const allocator::PairShort& a, const allocator::PairShort& b) {
+    return a.asked - a.has < b.asked - b.has;
+  });
   std::set<inventory::NodeId> shown, others;
   for (const allocator::PairShort& one : all) {
     if (verdict.short_of_pairs.size() < kMaxNames) {
@@ -329,6 +330,7 @@ void add_short_of_pairs(Verdict& verdict, const allocator::Reasons& reasons, con
       others.insert(one.node);
     }
   }
+  if (!reasons.pair_gaps.empty()) verdict.short_of_pairs.front() += ": " + clean(reasons.pair_gaps, kMaxDeviceText);
   for (const inventory::NodeId node : others) verdict.more_short_of_pairs += shown.contains(node) ? 0 : 1;
 }
 

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""Runs each manifest of examples/drivers in a sandbox of its own and compares the devices that its pods get with examples/drivers/expected.txt.
-Usage: examples_test.py FOLDER_OF_PROGRAMS [--record] [MANIFEST...]
+"""Runs each manifest of examples/drivers and examples/pairs in a sandbox of its own, with the fleet of its folder, and compares the devices that its pods
+get with expected.txt of the folder.
+Usage: examples_test.py FOLDER_OF_PROGRAMS [--record] [drivers|pairs] [MANIFEST...]
 
 expected.txt has a paragraph for each manifest: its name, then a line for each device, "POD REQUEST DEVICE" (DRIVER/POOL/DEVICE, with the consumed
-capacity of a shared one). Random suffixes of pod names are left out. A pod without devices has no line."""
+capacity of a shared one). Random suffixes of pod names are left out, and servers of examples/pairs are numbered anew. A pod without devices has no line."""
 import os
 import re
 import sys
@@ -13,13 +14,16 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 import sandbox  # noqa: E402
 
-FOLDER = os.path.join(sandbox.ROOT, "examples/drivers")
-EXPECTED = os.path.join(FOLDER, "expected.txt")
+FOLDERS = ("drivers", "pairs")
 
 
-def read_expected():
+def path_of(folder, name):
+    return os.path.join(sandbox.ROOT, "examples", folder, name)
+
+
+def read_expected(folder):
     out, name = {}, None
-    with open(EXPECTED, encoding="utf-8") as lines:
+    with open(path_of(folder, "expected.txt"), encoding="utf-8") as lines:
         for line in lines:
             if line.startswith("#") or not line.strip():
                 continue
@@ -42,6 +46,12 @@ def plain_name(pod):
     return prefix or owner.get("name") or pod["metadata"]["name"]
 
 
+def number_servers(lines):
+    """The servers of examples/pairs are alike, and which one is chosen depends on whose slices come first: they are numbered in the order of the lines."""
+    numbers = {}
+    return [re.sub(r"/server-(\d+)/", lambda found: f"/server-{numbers.setdefault(found.group(1), len(numbers))}/", line) for line in lines]
+
+
 def devices_of(box, kubectl):
     """(lines, settled): a line for each device of each pod; settled when every pod runs."""
     pods = box.get(kubectl, "pods -A").get("items", [])
@@ -56,13 +66,13 @@ def devices_of(box, kubectl):
                 used = "".join(f" {key}={value}" for key, value in sorted(result.get("consumedCapacity", {}).items()))
                 admin = " (admin access)" if result.get("adminAccess") else ""
                 lines.append(f"{plain_name(pod)} {result['request']} {result['driver']}/{result['pool']}/{result['device']}{used}{admin}")
-    return sorted(lines), bool(pods) and all(p.get("status", {}).get("phase") == "Running" for p in pods)
+    return number_servers(sorted(lines)), bool(pods) and all(p.get("status", {}).get("phase") == "Running" for p in pods)
 
 
-def run(program, kubectl, manifest, expected):
+def run(program, kubectl, folder, manifest, expected):
     """The devices of the manifest's pods: the expected lines as soon as they are complete, otherwise the lines after 15 s."""
-    with sandbox.Sandbox(program, ["--fleet", os.path.join(FOLDER, "fleet.yaml")]) as box:
-        status, text = box.shell(kubectl, f"kubectl apply -f {os.path.join(FOLDER, manifest)}")
+    with sandbox.Sandbox(program, ["--fleet", path_of(folder, "fleet.yaml")]) as box:
+        status, text = box.shell(kubectl, f"kubectl apply -f {path_of(folder, manifest)}")
         if status != 0:
             return ["refused: " + text.strip()]
         end = time.monotonic() + 15
@@ -87,29 +97,37 @@ def main():
     if not kubectls:
         print("skipped: no kubectl on PATH or in build/tools")
         return 77
-    record = "--record" in sys.argv
     program = os.path.join(sys.argv[1], "dra-sandbox")
-    manifests = [a for a in sys.argv[2:] if not a.startswith("--")] or sorted(
-        name for name in os.listdir(FOLDER) if re.match(r"\d\d-.*\.yaml$", name))
-    expected = {} if record else read_expected()
+    words = [a for a in sys.argv[2:] if not a.startswith("--")]
+    failed = 0
+    for folder in [word for word in words if word in FOLDERS] or FOLDERS:
+        failed += judge(program, kubectls[-1][1], folder, [word for word in words if word not in FOLDERS])
+    return 1 if failed else 0
+
+
+def judge(program, kubectl, folder, manifests):
+    """How many manifests of the folder failed; all if none is named."""
+    record, every = "--record" in sys.argv, not manifests
+    manifests = manifests or sorted(name for name in os.listdir(path_of(folder, "")) if re.match(r"\d\d-.*\.yaml$", name))
+    expected = {} if record else read_expected(folder)
     got, failed = {}, 0
     for manifest in manifests:
-        got[manifest] = run(program, kubectls[-1][1], manifest, expected.get(manifest))
+        got[manifest] = run(program, kubectl, folder, manifest, expected.get(manifest))
         if not record and got[manifest] != expected.get(manifest):
             failed += 1
-            print(f"FAILED: {manifest}\n  expected {expected.get(manifest)}\n  got      {got[manifest]}")
+            print(f"FAILED: {folder}/{manifest}\n  expected {expected.get(manifest)}\n  got      {got[manifest]}")
     if record:
-        with open(EXPECTED, "w", encoding="utf-8") as out:
+        with open(path_of(folder, "expected.txt"), "w", encoding="utf-8") as out:
             out.write("# The devices that the pods of each manifest get on the fleet of fleet.yaml: POD REQUEST DRIVER/POOL/DEVICE.\n"
                       "# test/e2e/examples_test.py compares them; --record writes this file, to be read line by line.\n")
             for manifest in manifests:
                 out.write(f"\n{manifest}\n" + "".join(f"  {line}\n" for line in got[manifest]))
         return 0
-    for manifest in set(expected) - set(manifests) if len(sys.argv) == 2 else ():
+    for manifest in set(expected) - set(manifests) if every else ():
         failed += 1
         print(f"FAILED: {manifest} is expected and does not exist")
-    print(f"{len(manifests) - failed} passed, {failed} failed")
-    return 1 if failed else 0
+    print(f"examples/{folder}: {len(manifests) - failed} passed, {failed} failed")
+    return failed
 
 
 if __name__ == "__main__":

@@ -6,6 +6,7 @@ Usage: policies_test.py FOLDER_OF_PROGRAMS
 """
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -116,8 +117,10 @@ def tenants_write_no_marks(t):
 
 def tenants_write_their_requests(t):
     """The annotations by which users ask for something are theirs, whoever copies them: controllers of workloads and of claims do."""
-    wanted = {"dra-controller-manager/group": "4", "dra-controller-manager/topology-required": "example.com/spine",
-              "dra-controller-manager/topology-preferred": "example.com/rack", "dra-controller-manager/prefer": "same:resource.kubernetes.io/pcieRoot"}
+    with open(os.path.join(sandbox.ROOT, "charts/dra-controller-manager/files/annotations.yaml"), encoding="utf-8") as file:
+        table = re.findall(r"^- \{name: (\S+), kinds: \[(.*)\]\}$", file.read(), re.MULTILINE)
+    wanted = {name: "4" for name, kinds in table if {"Pod", "ResourceClaim"} & set(kinds.split(", "))}
+    assert "dra-controller-manager/pairs" in wanted and "dra-controller-manager/prefer" in wanted, wanted
     t.allowed(t.tenant, "POST", PODS + "?dryRun=All", pod("asks", annotations=wanted))
     t.allowed(t.tenant, "POST", CLAIMS, claim("asks", annotations=wanted))
     t.allowed(t.tenant, "PATCH", CLAIMS + "/asks", {"metadata": {"annotations": {name: None for name in wanted}}}, MERGE)

@@ -24,7 +24,7 @@ GPUS = "device.driver == \"gpu.example.com\""
 OFFLINE = [
     "explain", "explain -n ml", "explain -n web", "explain -o wide", "explain pod/train-0 -n ml", "explain pod/train-1 -n ml", "explain pod/large-0 -n ml",
     "explain pod/broken-0 -n ml", "explain claim/train-1-gpus -n ml", "explain claim/web-part -n web", "explain deploy/web -n web",
-    "explain pod/train-1 -n ml --node node-a", "top", "top nodes node-a", "top classes", "top claims", "top claims -n nowhere", "top namespaces",
+    "explain pod/train-1 -n ml --node node-a", "top", "top nodes node-a", "top classes", "top pairs gpu.example.com*2 by gpu.example.com/productName", "top claims", "top claims -n nowhere", "top namespaces",
     "who node-a", "who node-c", "who node-c/gpu-0-1g-0", "who pod/train-0 -n ml", "who pod/train-1 -n ml", "who rs/web-7c9 -n web",
     "fits -f {here}/job.yaml", "fits -f {here}/job.yaml --count 3", "fits -f {here}/job.yaml --count 3 --on-empty",
     "whatif drain node-a -n ml", "whatif cordon node-a", "whatif delete pod/train-0 -n ml", "whatif add-node like node-a",

@@ -220,6 +220,17 @@ class Chart(unittest.TestCase):
                 self.assertGreater(len(granted), -1 if settings == ['scheduling.mode="observe"'] else 3, "the test no longer reads the roles")
                 self.assertEqual(granted, known, settings)
 
+    def test_tenants_may_write_what_the_table_of_annotations_lists(self):
+        """files/annotations.yaml is made by the program (test chart_annotations)."""
+        with open(os.path.join(ROOT, CHART, "files/annotations.yaml"), encoding="utf-8") as file:
+            rows = re.findall(r"^- \{name: (\S+), kinds: \[(.*)\]\}$", file.read(), re.MULTILINE)
+        wanted = {name for name, kinds in rows if {"Pod", "ResourceClaim"} & set(kinds.split(", "))}
+        self.assertGreater(len(wanted), 4, "the test no longer reads files/annotations.yaml")
+        for helm in HELMS:
+            text = self.rendered(helm, served=(POLICIES,))["ValidatingAdmissionPolicy", "dra-controller-manager.marks"]
+            listed = re.search(r"name: requests\n\s*expression: >-\n\s*\[(.*?)\]", text, re.DOTALL).group(1)
+            self.assertEqual(set(re.findall(r"'([^']+)'", listed)), wanted)
+
     def test_only_leases_of_the_release_are_evaluated(self):
         """Every node renews a lease every 10 s, so the policy on leases must not concern other namespaces, and no other policy may concern leases."""
         for helm in HELMS:

@@ -66,17 +66,23 @@ bool FreeGroups::add_devices(const PlanAlternative& alternative, NodeId node, co
   return true;
 }
 
+bool FreeGroups::add_terms(const PlanPairs& entry, NodeId node, const Column& column, std::vector<GroupTerm>& terms) {
+  terms.resize(entry.terms.size());
+  for (size_t t = 0; t < terms.size(); ++t) {
+    terms[t].number = entry.terms[t].number;
+    if (entry.terms[t].allocated != nullptr) return false;
+    const PlanRequest& request = plan_.requests[entry.terms[t].requests.front()];
+    if (!add_devices(request.alternatives.front(), node, column, terms[t])) return false;
+  }
+  return true;
+}
+
 std::optional<uint32_t> FreeGroups::on_node(const PlanPairs& entry, NodeId node, uint32_t most) {
   if (!device_index_.knows(node) || meter_.stopped()) return std::nullopt;
   const PlanColumn& key = plan_.columns[entry.column];
   const Column& column = columns_.get(device_index_.view(node), key.key, key.which);
-  std::vector<GroupTerm> terms(entry.terms.size());
-  for (size_t t = 0; t < terms.size(); ++t) {
-    terms[t].number = entry.terms[t].number;
-    if (entry.terms[t].allocated != nullptr) return std::nullopt;
-    const PlanRequest& request = plan_.requests[entry.terms[t].requests.front()];
-    if (!add_devices(request.alternatives.front(), node, column, terms[t])) return std::nullopt;
-  }
+  std::vector<GroupTerm> terms;
+  if (!add_terms(entry, node, column, terms)) return std::nullopt;
   const uint64_t before = counter_.work();
   const std::optional<uint32_t> has = counter_.most(terms, most, kCountWork);
   meter_.charge((counter_.work() - before) / kCountWorkPerStep);

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "pkg/allocator/groups/group_counter.h"
@@ -28,11 +29,17 @@ class FreeGroups {
   // request with alternatives the first one counts.
   std::optional<uint32_t> on_node(const PlanPairs& entry, inventory::NodeId node, uint32_t most);
 
+  // Values of the node whose devices find no partner, a clause for people: "2 gpu of pcieRoot pci0000:60 have no free
+  // nic". The first kMostGaps by name; empty: there is none, a device has several values, or the slice ended.
+  std::string gaps(const PlanPairs& entry, const PairRule& rule, inventory::NodeId node);
+  static constexpr size_t kMostGaps = 2;
+
   // For each rule whose `asked` is the same on every node (no alternatives, no mode All, no admin access, no allocated
   // claims): the nodes that have fewer. Ends with the slice.
   std::vector<PairShort> shorts(std::span<const inventory::NodeId> nodes);
 
  private:
+  bool add_terms(const PlanPairs& entry, inventory::NodeId node, const Column& column, std::vector<GroupTerm>& terms);
   bool add_devices(const PlanAlternative& alternative, inventory::NodeId node, const Column& column, GroupTerm& term);
   // Whether one more such request has room on the device, whose holders are known.
   bool has_room(const PlanAlternative& alternative, const inventory::Pool& pool, uint32_t device);

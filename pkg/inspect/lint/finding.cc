@@ -99,6 +99,19 @@ Place place_of(const json& object, const Place& base, std::string_view field) {
   return place;
 }
 
+Place place_at(const json& object, const Place& base, const std::string& pointer) {
+  std::vector<std::string> steps;
+  for (json::json_pointer rest(pointer); !rest.empty(); rest.pop_back()) steps.push_back(rest.back());
+  std::reverse(steps.begin(), steps.end());
+  Place place = base;
+  json::json_pointer here;
+  for (const std::string& step : steps) {
+    place = object[here].is_array() ? place.index(std::stoul(step)) : place.child(step);
+    here.push_back(step);
+  }
+  return place;
+}
+
 void FindingList::begin(const yaml::Positions& positions, size_t lines_before) {
   positions_ = &positions;
   lines_before_ = lines_before;

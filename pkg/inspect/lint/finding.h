@@ -80,6 +80,9 @@ struct Place {
 // only older ones have ("basic") are put in.
 Place place_of(const nlohmann::json& object, const Place& base, std::string_view field);
 
+// The place below `base`, whose value is `object`, of a JSON pointer that exists there.
+Place place_at(const nlohmann::json& object, const Place& base, const std::string& pointer);
+
 class FindingList {
  public:
   // The following places are of this document. `positions` must outlive them.

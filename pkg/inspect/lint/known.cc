@@ -4,7 +4,10 @@
 
 #include "pkg/api/decode/decode.h"
 #include "pkg/inspect/state/extended.h"
+#include "pkg/inspect/state/pod_templates.h"
+#include "pkg/inspect/state/state.h"
 #include "pkg/protocol/extended.h"
+#include "pkg/protocol/groups.h"
 
 namespace dra::inspect {
 namespace {
@@ -48,6 +51,13 @@ std::string Known::namespace_of(const json& object) const {
 void Known::add(const json& object) {
   const std::string kind = string_member(object, "kind"), version = string_member(object, "apiVersion");
   const std::string name = string_member(value_below(object, "/metadata"), "name");
+  for (const PodTemplate& one : pod_templates_of(object)) {
+    const json& pod = object[json::json_pointer(one.pointer)];
+    std::string group = string_member(value_below(pod, "/spec/schedulingGroup"), "podGroupName");
+    if (group.empty())
+      group = string_member(value_below(pod, "/metadata/labels"), std::string(protocol::kGroupLabel).c_str());
+    if (!group.empty()) members_[namespace_of(object) + "/" + group].push_back(&pod);
+  }
   if (kind == "DeviceTaintRule" && version.starts_with("resource.k8s.io/")) rules_.push_back(&object);
   if (name.empty()) return;
   if (kind == "Namespace" && version == "v1") namespaces_[name] = &object;
@@ -98,6 +108,36 @@ std::optional<std::vector<std::string>> Known::requests_of_template(const std::s
   const auto found = cluster_->templates.find(key);
   if (found == cluster_->templates.end()) return std::nullopt;
   return request_names(found->second->spec);
+}
+
+std::shared_ptr<const api::ResourceClaim> Known::claim(const std::string& ns, const std::string& name) const {
+  const std::string key = ns + "/" + name;
+  if (const auto found = claims_.find(key); found != claims_.end()) {
+    auto read = api::decode<api::ResourceClaim>(found->second->dump(-1, ' ', false, json::error_handler_t::replace));
+    return read ? std::make_shared<const api::ResourceClaim>(std::move(*read)) : nullptr;
+  }
+  if (cluster_ == nullptr) return nullptr;
+  const auto found = cluster_->claims.find(key);
+  return found == cluster_->claims.end() ? nullptr : found->second;
+}
+
+std::shared_ptr<const api::ResourceClaim> Known::claim_of_template(const std::string& ns,
+                                                                   const std::string& name) const {
+  const std::string key = ns + "/" + name;
+  if (const auto found = templates_.find(key); found != templates_.end()) {
+    auto read =
+        api::decode<api::ResourceClaimTemplate>(found->second->dump(-1, ' ', false, json::error_handler_t::replace));
+    return read ? claim_from_template(*read, ns, name, "") : nullptr;
+  }
+  if (cluster_ == nullptr) return nullptr;
+  const auto found = cluster_->templates.find(key);
+  return found == cluster_->templates.end() ? nullptr : claim_from_template(*found->second, ns, name, "");
+}
+
+const std::vector<const json*>& Known::members_of(const std::string& ns, const std::string& group) const {
+  static const std::vector<const json*> kNone;
+  const auto found = members_.find(ns + "/" + group);
+  return found == members_.end() ? kNone : found->second;
 }
 
 const std::set<std::string>& Known::collect_resources() const {

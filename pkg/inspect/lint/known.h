@@ -5,6 +5,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <set>
@@ -36,6 +37,12 @@ class Known {
   std::optional<std::vector<std::string>> requests_of_claim(const std::string& ns, const std::string& name) const;
   std::optional<std::vector<std::string>> requests_of_template(const std::string& ns, const std::string& name) const;
 
+  // The claim, or the one that the template would give; null: it is not known, or cannot be read.
+  std::shared_ptr<const api::ResourceClaim> claim(const std::string& ns, const std::string& name) const;
+  std::shared_ptr<const api::ResourceClaim> claim_of_template(const std::string& ns, const std::string& name) const;
+  // Of the file: the pods, and the pods in templates, that name this PodGroup; with the namespace of their objects.
+  const std::vector<const nlohmann::json*>& members_of(const std::string& ns, const std::string& group) const;
+
   // Extended resources that a node's device plugin or a class offers.
   const std::set<std::string>& extended_resources() const { return resources_ ? *resources_ : collect_resources(); }
   // Of this DeviceTaintRule of the file: the devices cut from the one that it names that no rule taints.
@@ -51,6 +58,7 @@ class Known {
   std::string ns_;
   std::map<std::string, const nlohmann::json*> classes_, claims_, templates_, namespaces_;  // of the file
   std::vector<const nlohmann::json*> rules_;                                                // of the file
+  std::map<std::string, std::vector<const nlohmann::json*>> members_;  // by "ns/group", of the file
   mutable std::optional<std::set<std::string>> resources_;
   mutable std::optional<std::map<const nlohmann::json*, std::vector<HalfTaint>>> half_taints_;  // by rule of the file
 };

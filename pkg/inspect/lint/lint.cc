@@ -4,8 +4,10 @@
 #include <nlohmann/json.hpp>
 
 #include "pkg/inspect/lint/alignment.h"
+#include "pkg/inspect/lint/annotations.h"
 #include "pkg/inspect/lint/forms.h"
 #include "pkg/inspect/lint/known.h"
+#include "pkg/inspect/lint/pairs.h"
 #include "pkg/inspect/lint/parameters.h"
 #include "pkg/inspect/lint/pods.h"
 #include "pkg/inspect/lint/selectors.h"
@@ -128,6 +130,8 @@ class FileLinter {
     if (version == "resource.k8s.io/v1") judge_devices(object, place, findings_);
     if (version == "resource.k8s.io/v1beta1" || version == "resource.k8s.io/v1beta2") judge_as_newest(object, place);
     if (kind == "DeviceTaintRule") lint_taint_rule(object, place, known_, findings_);
+    lint_annotations(object, place, findings_);
+    lint_pairs(object, place, known_, options_.features, findings_);
     ServerRules rules;
     rules.ns = known_.ns();
     rules.admin_access = [this](const std::string& ns) { return known_.admin_access(ns); };

@@ -1,8 +1,9 @@
 // lint: what is wrong with a manifest before it is applied, with the position in the file.
 //
 // Checks what an API server refuses (server_rules.h), old versions and fields out of place (forms.h), selectors and
-// classes (selectors.h), opaque parameters (parameters.h), how pods use their claims (pods.h), and requests that this
-// fleet could not meet even if it were empty. Objects of kinds that none of these knows are named in notes. Pure.
+// classes (selectors.h), opaque parameters (parameters.h), annotations with our prefix (annotations.h, pairs.h), how
+// pods use their claims (pods.h), and requests that this fleet could not meet even if it were empty. Objects of kinds
+// that none of these knows are named in notes. Pure.
 #pragma once
 
 #include <string>

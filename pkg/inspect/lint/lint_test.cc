@@ -398,7 +398,7 @@ TEST(LintParameters, WhatTheDriverRefusesIsSaidBefore) {
 // Manifests that the project publishes, for servers of today.
 TEST(LintExamples, AreClean) {
   size_t files = 0;
-  for (const char* folder : {"examples/v1", "examples/drivers"}) {
+  for (const char* folder : {"examples/v1", "examples/drivers", "examples/pairs"}) {
     for (const auto& entry : std::filesystem::directory_iterator(folder)) {
       if (entry.path().extension() != ".yaml" || entry.path().filename() == "fleet.yaml") continue;
       const auto text = read_file(entry.path().string(), kMaxManifest);

@@ -24,20 +24,6 @@ const json& member_in(const json& object, const char* key) {
   return found != object.end() ? *found : kNull;
 }
 
-// The place of a template in its object, from its pointer, which exists.
-Place place_of_template(const json& object, const Place& base, const std::string& pointer) {
-  std::vector<std::string> steps;
-  for (json::json_pointer rest(pointer); !rest.empty(); rest.pop_back()) steps.push_back(rest.back());
-  std::reverse(steps.begin(), steps.end());
-  Place place = base;
-  json::json_pointer here;
-  for (const std::string& step : steps) {
-    place = object[here].is_array() ? place.index(std::stoul(step)) : place.child(step);
-    here.push_back(step);
-  }
-  return place;
-}
-
 // One entry of a pod's resourceClaims.
 struct PodClaim {
   std::string name;
@@ -174,7 +160,7 @@ bool lint_pods(const json& object, const Place& place, const Known& known, bool 
   const std::string ns = known.namespace_of(object);
   for (const PodTemplate& one : templates) {
     const json& pod = object[json::json_pointer(one.pointer)];
-    const Place spec = place_of_template(object, place, one.pointer).child("spec");
+    const Place spec = place_at(object, place, one.pointer).child("spec");
     PodLinter(pod["spec"], spec, known, ns, judged, findings).run();
   }
   return !templates.empty();

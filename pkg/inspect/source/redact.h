@@ -72,6 +72,7 @@ class Redactor {
   std::string users(const std::string& old);
   std::string avoided(const std::string& old);
   std::string preference(const std::string& old);
+  std::string alignment(std::string_view key, const std::string& old);
   std::string selector(const std::string& old) const;
   std::string literal(const std::string& old) const;
 

@@ -3,6 +3,7 @@
 #include <cctype>
 #include <nlohmann/json.hpp>
 
+#include "pkg/alignment/alignment.h"
 #include "pkg/allocator/locality.h"
 #include "pkg/api/resource.h"
 #include "pkg/api/semver.h"
@@ -56,6 +57,9 @@ std::string Redactor::annotation(const std::string& key, const std::string& old)
   if (key == protocol::kTopologyRequiredAnnotation || key == protocol::kTopologyPreferredAnnotation)
     return topology(old);
   if (key == allocator::kPreferAnnotation) return preference(old);
+  if (key == alignment::kPairsAnnotation || key == alignment::kRailsAnnotation ||
+      key == alignment::kPreferredRailsAnnotation)
+    return alignment(key, old);
   if (key == api::kPodClaimNameAnnotation) return name(Word::kEntry, old);
   if (key == "dra-controller-manager/version")
     return api::Semver::parse(old) || old == "sandbox" ? old : std::string(kLeftOut);
@@ -107,6 +111,25 @@ std::string Redactor::preference(const std::string& old) {
   for (const allocator::PreferText::One& one : allocator::parse_prefer(old).preferences)
     parts.push_back("same:" + qualified(Word::kAttribute, one.attribute) + "=" + std::to_string(one.weight));
   return join(parts, ",");
+}
+
+// Written anew from what was understood. A text that is refused stays one that is refused.
+std::string Redactor::alignment(std::string_view key, const std::string& old) {
+  for (const alignment::Place place : {alignment::Place::kClaim, alignment::Place::kPod}) {
+    const alignment::Reading reading = alignment::read_entries(key, old, place);
+    if (reading.refusal) continue;
+    std::vector<std::string> parts;
+    for (const alignment::Entry& entry : reading.entries) {
+      std::vector<std::string> terms;
+      for (const alignment::Term& term : entry.terms)
+        terms.push_back((term.claim.empty() ? "" : name(Word::kEntry, term.claim) + "/") +
+                        name(Word::kRequest, term.request) +
+                        (term.number == 1 ? "" : "*" + std::to_string(term.number)));
+      parts.push_back(join(terms, "+") + " by " + qualified(Word::kAttribute, entry.attribute));
+    }
+    return join(parts, ",");
+  }
+  return std::string(kLeftOut);
 }
 
 }  // namespace dra::inspect

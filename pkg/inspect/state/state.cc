@@ -10,6 +10,7 @@
 #include "pkg/inspect/state/unseen.h"
 #include "pkg/inspect/state/volumes.h"
 #include "pkg/placement/decide.h"
+#include "pkg/protocol/annotations.h"
 #include "pkg/protocol/pod_claims.h"
 #include "pkg/verdict/causes.h"
 #include "pkg/verdict/verdict.h"
@@ -296,6 +297,8 @@ Claim claim_from_template(const api::ResourceClaimTemplate& from, const std::str
   claim->metadata.name = name;
   claim->metadata.uid = uid;
   claim->metadata.labels = from.claim_labels;
+  for (const auto& [key, value] : from.claim_annotations)
+    if (key.starts_with(protocol::kAnnotationPrefix)) claim->metadata.annotations.emplace(key, value);
   claim->spec = from.spec;
   return claim;
 }

@@ -166,7 +166,43 @@ Compiled compile_new(const Objects& objects, const std::string& expression, cons
   return compiled;
 }
 
+// Whether all of them match the device.
+bool all_match(const std::vector<Compiled>& selectors, const cel::DeviceInput& device) {
+  return std::all_of(selectors.begin(), selectors.end(), [&](const Compiled& one) {
+    if (!one.refusal.empty()) return false;
+    const cel::EvalResult result = one.result.program->evaluate(device);
+    return result.ok() && result.value;
+  });
+}
+
+std::vector<Compiled> compile_all(const Objects& objects, const std::vector<std::string>& selectors,
+                                  const inventory::FeatureChoice& features) {
+  std::vector<Compiled> compiled;
+  for (const std::string& one : selectors) compiled.push_back(compile_new(objects, one, features));
+  return compiled;
+}
+
 }  // namespace
+
+AttributeTrial try_attribute(const Objects& objects, const std::string& attribute,
+                             const std::vector<std::string>& selectors, const inventory::FeatureChoice& features) {
+  AttributeTrial trial;
+  const std::vector<Compiled> compiled = compile_all(objects, selectors, features);
+  std::set<std::string> names;
+  each_device(objects, [&](const api::ResourceSlice& slice, const api::Device& device) {
+    if (!all_match(compiled, cel::make_device_input(slice.driver, device))) return;
+    ++trial.devices;
+    bool with = false;
+    for (const auto& [name, value] : device.attributes) {
+      std::string full = name.find('/') == std::string::npos ? slice.driver + "/" + name : name;
+      with = with || full == attribute;
+      if (names.size() < kMostNames) names.insert(std::move(full));
+    }
+    trial.with += with;
+  });
+  trial.names.assign(names.begin(), names.end());
+  return trial;
+}
 
 SelectorTrial try_selector(const Objects& objects, const std::string& expression,
                            const inventory::FeatureChoice& features, const std::vector<std::string>& before) {
@@ -179,19 +215,11 @@ SelectorTrial try_selector(const Objects& objects, const std::string& expression
   }
   const cel::Program& program = *compiled.result.program;
   trial.estimated_cost = compiled.result.estimated_cost;
-  std::vector<Compiled> admitting;
-  for (const std::string& one : before) admitting.push_back(compile_new(objects, one, features));
-  const auto admitted = [&](const cel::DeviceInput& device) {
-    return std::all_of(admitting.begin(), admitting.end(), [&](const Compiled& one) {
-      if (!one.refusal.empty()) return false;
-      const cel::EvalResult result = one.result.program->evaluate(device);
-      return result.ok() && result.value;
-    });
-  };
+  const std::vector<Compiled> admitting = compile_all(objects, before, features);
   ValueCounts values;
   each_device(objects, [&](const api::ResourceSlice& slice, const api::Device& device) {
     const auto input = cel::make_device_input(slice.driver, device);
-    if (!admitted(input)) return;
+    if (!all_match(admitting, input)) return;
     const cel::EvalResult result = program.evaluate(input);
     ++trial.devices;
     values.add(program.reads(), slice, device);

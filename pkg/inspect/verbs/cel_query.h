@@ -35,6 +35,17 @@ struct SelectorTrial {
 SelectorTrial try_selector(const Objects& objects, const std::string& expression,
                            const inventory::FeatureChoice& features, const std::vector<std::string>& before = {});
 
+// Of the devices that all the selectors match: how many there are, and how many have the attribute.
+struct AttributeTrial {
+  uint32_t devices = 0;
+  uint32_t with = 0;
+  std::vector<std::string> names;  // what they have, qualified, in the order of names; at most kMostNames
+};
+inline constexpr size_t kMostNames = 100;
+// `attribute`: qualified. Selectors that do not compile, or fail on a device, match none.
+AttributeTrial try_attribute(const Objects& objects, const std::string& attribute,
+                             const std::vector<std::string>& selectors, const inventory::FeatureChoice& features);
+
 // The matching devices, with the values that the expression reads of them. Status: kYes if some device matches, kNo if
 // none does, kUsage if the expression does not compile.
 Answer cel_answer(const Objects& objects, const std::string& expression, const inventory::FeatureChoice& features);

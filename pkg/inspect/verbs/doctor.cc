@@ -14,6 +14,7 @@
 #include "pkg/inspect/verbs/fleet_checks.h"
 #include "pkg/inspect/verbs/half_taints.h"
 #include "pkg/inspect/verbs/manager.h"
+#include "pkg/inspect/verbs/not_honoured.h"
 #include "pkg/inspect/verbs/rollout.h"
 #include "pkg/protocol/device_health.h"
 #include "pkg/protocol/pod_claims.h"
@@ -409,6 +410,21 @@ void check_manager(const Objects& objects, Findings& findings) {
   }
 }
 
+// Pods of others that ask for pairs or rails: nobody looks at these annotations.
+void check_pairs(const Objects& objects, Findings& findings) {
+  const std::vector<NotHonoured> pods = pairs_not_honoured(objects);
+  findings.begin("pairs and rails", "no pod that others place asks for them");
+  if (pods.empty()) return;
+  findings.add(Health::kWarning,
+               counted(pods.size(), "pod") + " " + (pods.size() == 1 ? "asks" : "ask") +
+                   " for pairs or the same rails, and no dra-controller-manager places " +
+                   (pods.size() == 1 ? "it" : "them") + ": " + pods[0].pod + (pods.size() > 1 ? " first" : "") +
+                   " (annotation " + pods[0].annotation + (pods[0].bearer.empty() ? "" : " of " + pods[0].bearer) +
+                   ", scheduler " + pods[0].scheduler + ")",
+               "their devices may be on different roots or rails: make them anew with the scheduling gate " +
+                   std::string(kManagerGate));
+}
+
 // Who made the existing allocations.
 void check_allocators(const Objects& objects, Findings& findings) {
   std::map<std::string, size_t> by;
@@ -439,6 +455,7 @@ void doubt(std::vector<Diagnosis>& found, const Objects& objects) {
       {"double allocations", {"resourceclaims", "resourceslices"}},
       {"stuck claims", {"pods", "resourceclaims"}},
       {"waiting pods", {"pods", "resourceclaims"}},
+      {"pairs and rails", {"pods", "resourceclaims", "resourceclaimtemplates"}},
       {"rolling updates", {"deviceclasses", "nodes", "pods", "resourceclaims", "resourceslices"}}};
   for (Diagnosis& one : found) {
     const auto reads = kReads.find(one.check);
@@ -471,6 +488,7 @@ std::vector<Diagnosis> diagnose(const State& state) {
   check_manager(state.objects, findings);
   check_taint_rules(state.objects, findings);
   check_tainted(state.objects, findings);
+  check_pairs(state.objects, findings);
   check_allocators(state.objects, findings);
   check_double(state, findings);
   check_claims(state, findings);

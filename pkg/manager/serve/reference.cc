@@ -10,6 +10,7 @@
 #include "pkg/manager/report/instruments.h"
 #include "pkg/manager/report/unknown_objects.h"
 #include "pkg/manager/serve/serving.h"
+#include "pkg/protocol/annotations.h"
 #include "pkg/reconcile/reasons_table.h"
 
 namespace dra::manager {
@@ -79,11 +80,8 @@ Json roles_json() {
 std::string reference_json() {
   metrics::Registry registry;
   register_metrics(registry);
-  Json out{{"controllers", controllers_json()},
-           {"roles", roles_json()},
-           {"metrics", Json::array()},
-           {"events", Json::array()},
-           {"conditions", Json::array()}};
+  Json out{{"controllers", controllers_json()}, {"roles", roles_json()},       {"metrics", Json::array()},
+           {"events", Json::array()},           {"conditions", Json::array()}, {"annotations", Json::array()}};
   for (const metrics::Registry::FamilyInfo& family : registry.families())
     out["metrics"].push_back(
         {{"name", family.name}, {"type", family.type}, {"labels", family.labels}, {"help", family.help}});
@@ -99,6 +97,9 @@ std::string reference_json() {
                                  {"status", condition.status},
                                  {"reason", condition.reason},
                                  {"meaning", condition.meaning}});
+  for (const protocol::UserAnnotation& one : protocol::user_annotations())
+    out["annotations"].push_back(
+        {{"name", one.name}, {"on", one.kinds()}, {"value", one.value}, {"since", one.since}, {"page", one.page}});
   return out.dump();
 }
 

@@ -1,0 +1,79 @@
+#include "pkg/protocol/annotations.h"
+
+#include <algorithm>
+#include <array>
+
+namespace dra::protocol {
+namespace {
+
+constexpr uint8_t kPod = static_cast<uint8_t>(AnnotationPlace::kPod);
+constexpr uint8_t kClaim = static_cast<uint8_t>(AnnotationPlace::kResourceClaim);
+constexpr uint8_t kGroup = static_cast<uint8_t>(AnnotationPlace::kPodGroup);
+constexpr uint8_t kClass = static_cast<uint8_t>(AnnotationPlace::kDeviceClass);
+constexpr uint8_t kRule = static_cast<uint8_t>(AnnotationPlace::kDeviceTaintRule);
+
+constexpr std::string_view kTopologyValue =
+    "the key of a node label, or `attribute:` and a device attribute with its domain";
+constexpr std::string_view kRailsValue =
+    "`CLAIM/REQUEST + CLAIM/REQUEST by DOMAIN/ATTRIBUTE`, several separated by commas: at most 8 entries, 8 requests "
+    "an entry, 1,024 bytes";
+
+constexpr std::array<UserAnnotation, 9> kUserAnnotations{{
+    {"dra-controller-manager/allow-evictions", kRule,
+     "the generation of the rule that may evict more pods than the guard allows", "0.1.0", "user/flags.md"},
+    {"dra-controller-manager/group", kPod, "how many pods of the Job are placed together: a number, at most 1,024",
+     "0.1.0", "user/groups.md"},
+    {"dra-controller-manager/pairs", kPod | kClaim,
+     "`REQUEST + REQUEST*NUMBER by DOMAIN/ATTRIBUTE`, on a Pod `CLAIM/REQUEST`, several separated by commas: at most 8 "
+     "entries a pod with its claims, 8 requests an entry, a number of 1 to 32, 1,024 bytes",
+     "0.1.0", "user/pairs.md"},
+    {"dra-controller-manager/prefer", kClaim,
+     "`same:DOMAIN/ATTRIBUTE`, or with a weight of 1 to 100 `same:DOMAIN/ATTRIBUTE=WEIGHT`, several separated by "
+     "commas: at most 4 attributes a pod, 512 bytes",
+     "0.1.0", "user/strategies.md"},
+    {"dra-controller-manager/same-across-members", kPod | kGroup, kRailsValue, "0.1.0", "user/pairs.md"},
+    {"dra-controller-manager/same-across-members-preferred", kPod | kGroup, kRailsValue, "0.1.0", "user/pairs.md"},
+    {"dra-controller-manager/strategy", kClass, "first-fit, best-fit, pack or spread", "0.1.0", "user/strategies.md"},
+    {"dra-controller-manager/topology-preferred", kPod | kGroup, kTopologyValue, "0.1.0", "user/groups.md"},
+    {"dra-controller-manager/topology-required", kPod | kGroup, kTopologyValue, "0.1.0", "user/groups.md"},
+}};
+
+constexpr std::array<std::string_view, 5> kManagerMarks{{
+    "dra-controller-manager/avoided-devices",
+    "dra-controller-manager/leaving",
+    "dra-controller-manager/proven",
+    "dra-controller-manager/proven-for",
+    "dra-controller-manager/volume-binding",
+}};
+
+}  // namespace
+
+std::vector<std::string> UserAnnotation::kinds() const {
+  static constexpr std::array<std::pair<AnnotationPlace, const char*>, 5> kKinds{{
+      {AnnotationPlace::kPod, "Pod"},
+      {AnnotationPlace::kResourceClaim, "ResourceClaim"},
+      {AnnotationPlace::kPodGroup, "PodGroup"},
+      {AnnotationPlace::kDeviceClass, "DeviceClass"},
+      {AnnotationPlace::kDeviceTaintRule, "DeviceTaintRule"},
+  }};
+  std::vector<std::string> names;
+  for (const auto& [place, kind] : kKinds)
+    if (stands_on(place)) names.emplace_back(kind);
+  return names;
+}
+
+std::span<const UserAnnotation> user_annotations() {
+  return kUserAnnotations;
+}
+
+const UserAnnotation* find_user_annotation(std::string_view name) {
+  const auto found = std::find_if(kUserAnnotations.begin(), kUserAnnotations.end(),
+                                  [&](const UserAnnotation& one) { return one.name == name; });
+  return found == kUserAnnotations.end() ? nullptr : &*found;
+}
+
+std::span<const std::string_view> manager_marks() {
+  return kManagerMarks;
+}
+
+}  // namespace dra::protocol
