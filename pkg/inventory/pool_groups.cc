@@ -31,8 +31,8 @@ GroupState Pool::add_up_groups(StrId set_name, const CounterSet& set) const {
 
 // The first slice with groups came, or the last one went: until now nobody kept what is in use.
 void Pool::refresh_all_groups() {
-  for (auto& [name, set] : sets_) {
-    set.in_use = any_groups() ? add_up_groups(name, set) : GroupState{};
+  for (auto& [set_name, set] : sets_) {
+    set.in_use = any_groups() ? add_up_groups(set_name, set) : GroupState{};
     for (const DeviceRef user : set.users) refresh_available(number_of(user));
   }
 }
