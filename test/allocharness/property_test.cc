@@ -29,6 +29,23 @@ TEST(AllocatorProperty, RandomWorldsAgreeWithTheOracle) {
   EXPECT_LT(result.undecided, result.cases / 50 + 1);
 }
 
+// Worlds with what 1.37 and 1.38 add, each by itself and all together.
+TEST(AllocatorProperty, RandomWorldsOf137AgreeWithTheOracle) {
+  const uint64_t cases = from_environment("DRA_ALLOCATOR_CASES", 2'000);
+  for (const int with : {1, 2, 4, 7}) {
+    Campaign campaign;
+    campaign.first_seed = from_environment("DRA_SEED", 1);
+    campaign.cases = cases;
+    campaign.ingredients.compatibility_groups = (with & 1) != 0;
+    campaign.ingredients.derived_attributes = (with & 2) != 0;
+    campaign.ingredients.either_capacity_name = (with & 4) != 0;
+    std::cout << "random worlds of 1.37 from seed " << campaign.first_seed << ", " << campaign.cases << " of them\n";
+    const CampaignResult result = run_random(campaign);
+    EXPECT_EQ(result.failures, 0u) << result.report;
+    EXPECT_LT(result.undecided, result.cases / 20 + 1);
+  }
+}
+
 // Worlds that once failed. 2026233482 and 2027105131: a device was skipped as interchangeable with one that had been
 // tried before the classes were known.
 TEST(AllocatorProperty, WorldsThatFailedOnce) {

@@ -13,7 +13,9 @@ class Search {
       : scene_(scene), max_steps_(max_steps), enough_(std::move(enough)) {}
 
   bool run() { return request(0); }
-  bool gave_up() const { return steps_ >= max_steps_; }
+  bool gave_up() const { return steps_ >= max_steps_ || !error_.empty(); }
+  // A derived attribute that failed.
+  const std::string& error() const { return error_; }
   uint64_t steps() const { return steps_; }
   const std::vector<Pick>& picks() const { return picks_; }
 
@@ -61,7 +63,9 @@ class Search {
   bool some(size_t index, const SceneOption& option, size_t from, int64_t missing) {
     if (missing == 0) return request(index + 1);
     for (size_t i = from; i < option.candidates.size() && !gave_up(); ++i) {
-      if (static_cast<int64_t>(option.candidates.size() - i) < missing) return false;
+      // Not where a derived attribute may fail: then each device that is tried counts.
+      if (!option.spec->derived_attributes && static_cast<int64_t>(option.candidates.size() - i) < missing)
+        return false;
       if (!option.tolerated[i] || !add(option, i)) continue;
       if (some(index, option, i + 1, missing - 1)) return true;
       picks_.pop_back();
@@ -72,7 +76,9 @@ class Search {
   bool add(const SceneOption& option, size_t candidate) {
     ++steps_;
     picks_.push_back({&option, option.candidates[candidate]});
-    if (conflict(scene_, picks_).empty()) return true;
+    const std::string broken = conflict(scene_, picks_);
+    if (broken.empty()) return true;
+    if (broken.starts_with(kDerivedFails)) error_ = broken;
     picks_.pop_back();
     return false;
   }
@@ -81,6 +87,7 @@ class Search {
   const uint64_t max_steps_;
   const std::function<bool(const std::vector<Pick>&)> enough_;
   uint64_t steps_ = 0;
+  std::string error_;
   std::vector<Pick> picks_;
 };
 
@@ -114,6 +121,12 @@ Solution solve(const World& world, uint64_t max_steps, const SelectorJudge& judg
       for (const Pick& pick : search.picks())
         verdict.picks.push_back({scene.world->claims[pick.option->claim].metadata.name + ":" + pick.option->result_name,
                                  scene.devices[pick.device].name.text()});
+      return verdict;
+    }
+    if (!search.error().empty()) {
+      verdict.answer = Answer::kError;
+      verdict.error = search.error();
+      verdict.must_fail = true;
       return verdict;
     }
     if (search.gave_up()) {

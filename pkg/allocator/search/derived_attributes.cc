@@ -74,7 +74,10 @@ bool Search::joins_derived(uint32_t constraint, const PlanAlternative* by, uint3
              selectors_.derive(derived->expression(column), *segment.pool, device).error;
     return false;
   }
-  if (!derived->any_alone() || !plan_->constraints[constraint].distinct) return true;
+  if (!derived->any_alone()) return true;
+  // Its value is no other device's; but the device itself may be there already, by another share.
+  if (!plan_->constraints[constraint].distinct)
+    return match_[constraint].members == 0 || !derived->alone(column, local);
   const uint8_t* counts = used_values_[constraint].data() + derived->values();
   return counts[1] == 0 && (counts[0] == 0 || !derived->alone(column, local));
 }
