@@ -87,6 +87,10 @@ std::optional<int> minor_version(std::string_view version) {
   return minor;
 }
 
+bool is_newer_than_known(std::string_view version) {
+  return minor_version(version).value_or(0) > kNewestKnownRelease;
+}
+
 Features features_of_release(std::string_view server_version) {
   Features features;
   features.list_attributes = true;

@@ -83,6 +83,9 @@ Result<Features> features_from_flag(std::string_view text, Features base = {});
 // The minor version in "1.37", "v1.37.0-beta.0" or "v1.36.2+vendor"; nullopt for other texts and major versions.
 std::optional<int> minor_version(std::string_view version);
 
+// Its rules are not known: those of kNewestKnownRelease are used.
+bool is_newer_than_known(std::string_view version);
+
 // The features to use if only the server's release is known ("v1.36.2", the gitVersion of GET /version; a text that is
 // not a version counts as 1.36).
 //
