@@ -51,17 +51,22 @@ bool constraint_holds(const Scene& scene, const std::vector<Pick>& picks, const 
   std::optional<std::set<std::string>> common;
   std::set<std::string> seen;
   const bool lists = scene.world->on("DRAListTypeAttributes");
+  const auto derived_of = [&](const Pick& pick, const std::string& expression) {
+    const SceneDevice& device = scene.devices[pick.device];
+    return is_readable(*scene.world, *device.device) ? derive(expression, device.name.driver, *device.device)
+                                                     : std::nullopt;
+  };
+  // A device is evaluated before it is compared.
+  for (const Pick& pick : picks)
+    if (const std::string* expression = expression_for(pick, attribute); expression && !derived_of(pick, *expression)) {
+      failure = std::string(kDerivedFails) + *expression + " on " + scene.devices[pick.device].name.text();
+      return false;
+    }
   for (const Pick& pick : picks) {
     const SceneDevice& device = scene.devices[pick.device];
     std::optional<std::set<std::string>> values;
     if (const std::string* expression = expression_for(pick, attribute)) {
-      const auto derived = is_readable(*scene.world, *device.device)
-                               ? derive(*expression, device.name.driver, *device.device)
-                               : std::nullopt;
-      if (!derived) {
-        failure = std::string(kDerivedFails) + *expression + " on " + device.name.text();
-        return false;
-      }
+      const auto derived = derived_of(pick, *expression);
       // A list without its gate stands in a constraint alone.
       if (oracle::is_list(*derived) && !lists && picks.size() > 1) return false;
       values = values_of(*derived);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 
 namespace dra::oracle {
 namespace {
@@ -12,7 +13,7 @@ class Search {
   Search(const Scene& scene, uint64_t max_steps, std::function<bool(const std::vector<Pick>&)> enough = nullptr)
       : scene_(scene), max_steps_(max_steps), enough_(std::move(enough)) {}
 
-  bool run() { return request(0); }
+  bool run() { return !asks_too_much() && request(0); }
   bool gave_up() const { return steps_ >= max_steps_ || !error_.empty(); }
   // A derived attribute that failed.
   const std::string& error() const { return error_; }
@@ -28,6 +29,19 @@ class Search {
       if (option.all ? all(index, option) : some(index, option, 0, option.count)) return true;
     }
     return false;
+  }
+
+  // A claim with more results than it may have, whatever is chosen: then nothing is tried at all.
+  bool asks_too_much() const {
+    std::map<size_t, int64_t> least;
+    for (const SceneRequest& request : scene_.requests) {
+      int64_t fewest = request.options.empty() ? 0 : INT64_MAX;
+      for (const SceneOption& option : request.options) fewest = std::min(fewest, option.all ? 1 : option.count);
+      least[request.claim] += fewest;
+    }
+    return std::any_of(least.begin(), least.end(), [](const auto& one) {
+      return one.second > static_cast<int64_t>(api::kMaxAllocationResults);
+    });
   }
 
   static int64_t size_of(const SceneOption& option) {

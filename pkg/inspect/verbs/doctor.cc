@@ -15,6 +15,7 @@
 #include "pkg/inspect/verbs/half_taints.h"
 #include "pkg/inspect/verbs/manager.h"
 #include "pkg/inspect/verbs/rollout.h"
+#include "pkg/inventory/features.h"
 #include "pkg/protocol/device_health.h"
 #include "pkg/protocol/pod_claims.h"
 
