@@ -96,7 +96,8 @@ Result<inspect::Answer> run_taint(Call& call) {
   for (size_t i = 0; write && i < plan->rules.size(); ++i) {
     if (plan->there.contains(plan->names[i])) continue;
     const auto created = call.request([&](client::RestClient& client, client::RestClient::Done done) {
-      return client.create({taint_rules(objects), "", plan->names[i], ""}, plan->rules[i], {"kubectl-dra"}, std::move(done));
+      return client.create({taint_rules(objects), "", plan->names[i], ""}, plan->rules[i], {"kubectl-dra"},
+                           std::move(done));
     });
     if (!created)
       return fail(i == 0 ? created.error()

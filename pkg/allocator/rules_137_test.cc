@@ -1,4 +1,5 @@
-// What Kubernetes 1.37 and 1.38 add to the rules, one by one; test/allocharness compares them with an exhaustive search.
+// What Kubernetes 1.37 and 1.38 add to the rules, one by one; test/allocharness compares them with an exhaustive
+// search.
 #include <gtest/gtest.h>
 
 #include "pkg/allocator/allocator.h"
@@ -73,8 +74,7 @@ class Rules137 : public ::testing::Test {
     if (!found.decisions.empty()) decision = found.decisions[0];
     decision.outcome = found.outcome;
     decision.error = found.error;
-    if (found.outcome == Outcome::kInfeasible)
-      why_ = allocator_->explain(request, std::span(&node_, 1)).summary();
+    if (found.outcome == Outcome::kInfeasible) why_ = allocator_->explain(request, std::span(&node_, 1)).summary();
     return decision;
   }
 

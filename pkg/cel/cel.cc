@@ -135,8 +135,9 @@ CompileResult compile(std::string_view expression, const Environment& environmen
                                "these scalars, not "
                              : "must evaluate to bool or the unknown type, not ") +
                     runtime_text(root->type);
-    if (!derived) error.hint = "the expression is of type " + runtime_text(root->type) +
-                 ", and a selector is true or false: compare it, as in device.driver == \"example.com\"";
+    if (!derived)
+      error.hint = "the expression is of type " + runtime_text(root->type) +
+                   ", and a selector is true or false: compare it, as in device.driver == \"example.com\"";
     return refused(std::move(error));
   }
   if (auto failed = lower(root, env, ast.node_count(), patterns, *program)) {

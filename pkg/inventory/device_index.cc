@@ -428,8 +428,7 @@ bool DeviceIndex::matches(const api::ResourceSlice& slice) {
   const Pool* pool = find_pool(slice.driver, slice.pool.name);
   if (pool == nullptr) return false;
   auto it = pool->slices().find(slice.metadata.name);
-  return it != pool->slices().end() &&
-         it->second->same_as(SliceTable(slice, strings_, shapes_, features_));
+  return it != pool->slices().end() && it->second->same_as(SliceTable(slice, strings_, shapes_, features_));
 }
 
 // ---- claims

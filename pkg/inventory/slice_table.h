@@ -113,8 +113,7 @@ struct CounterSetTable {
 class ShapeCache {
  public:
   // Writes a faulty capacity ("capacity \"x\": ...") to `problem`.
-  std::shared_ptr<const CapacityShape> shape(std::string_view driver, const api::Device& device,
-                                             std::string* problem);
+  std::shared_ptr<const CapacityShape> shape(std::string_view driver, const api::Device& device, std::string* problem);
 
  private:
   std::map<std::string, std::weak_ptr<const CapacityShape>, std::less<>> shapes_;

@@ -135,9 +135,10 @@ struct Manager::Impl {
     if (server_version == warned_of) return;
     warned_of = server_version;
     if (inventory::is_newer_than_known(server_version))
-      log::warning("The API server is of a newer release than this version knows: it decides by the rules of the newest "
-                "that it knows, and allocates nothing that has a field it does not know",
-                {{"version", server_version}, {"newest", "1." + std::to_string(inventory::kNewestKnownRelease)}});
+      log::warning(
+          "The API server is of a newer release than this version knows: it decides by the rules of the newest "
+          "that it knows, and allocates nothing that has a field it does not know",
+          {{"version", server_version}, {"newest", "1." + std::to_string(inventory::kNewestKnownRelease)}});
   }
 
   // The control plane may have been upgraded since the last term. An error changes nothing.

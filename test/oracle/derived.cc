@@ -140,8 +140,8 @@ class Reader {
       items.push_back(choice(true));
       if (!eat(", ") && !text_.starts_with("]")) return std::nullopt;
     }
-    return made_of<int64_t>(items, made_of<bool>(items, made_of<std::string>(
-                                                            items, made_of<api::VersionText>(items, std::nullopt))));
+    return made_of<int64_t>(
+        items, made_of<bool>(items, made_of<std::string>(items, made_of<api::VersionText>(items, std::nullopt))));
   }
 
   template <class T>

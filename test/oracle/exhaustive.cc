@@ -39,9 +39,8 @@ class Search {
       for (const SceneOption& option : request.options) fewest = std::min(fewest, option.all ? 1 : option.count);
       least[request.claim] += fewest;
     }
-    return std::any_of(least.begin(), least.end(), [](const auto& one) {
-      return one.second > static_cast<int64_t>(api::kMaxAllocationResults);
-    });
+    return std::any_of(least.begin(), least.end(),
+                       [](const auto& one) { return one.second > static_cast<int64_t>(api::kMaxAllocationResults); });
   }
 
   static int64_t size_of(const SceneOption& option) {

@@ -77,9 +77,9 @@ void add_derived(World& world, Dice& dice) {
   for (api::ResourceClaim& claim : world.claims) {
     if (claim.spec.constraints.empty() && dice.chance(70)) claim.spec.constraints.emplace_back();
     for (api::DeviceConstraint& constraint : claim.spec.constraints) {
-      std::optional<std::string>& name =
-          constraint.distinct_attribute && !constraint.match_attribute ? constraint.distinct_attribute
-                                                                        : constraint.match_attribute;
+      std::optional<std::string>& name = constraint.distinct_attribute && !constraint.match_attribute
+                                             ? constraint.distinct_attribute
+                                             : constraint.match_attribute;
       if (!name || dice.chance(60)) name = dice.chance(70) ? "derived/tier" : "derived/zone";
       const std::string common = some_value(dice);
       const auto derive = [&](api::DeviceSubRequest& body) {

@@ -131,8 +131,9 @@ std::string DeviceJudge::counter_example(const Pool& pool, uint32_t device) cons
   const inventory::CounterUse* use = short_counter(pool, device);
   if (use == nullptr) {
     const std::string set = foreign_set(pool, device);
-    return set.empty() ? "" : "devices of other compatibility groups are in use on counter set " +
-                                  set.substr(0, set.find('/'));
+    return set.empty()
+               ? ""
+               : "devices of other compatibility groups are in use on counter set " + set.substr(0, set.find('/'));
   }
   const inventory::Counter& counter = pool.counters()[use->counter];
   return "takes " + quantity_text(use->amount) + " " + std::string(device_index_.strings().text(counter.name)) +

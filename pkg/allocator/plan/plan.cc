@@ -215,8 +215,9 @@ class Planner {
 
   void add_derived(PlanAlternative& added, const std::vector<api::DerivedAttribute>& list, const std::string& what) {
     if (!device_index_.features().derived_attributes)
-      refuse(false, what + ": has derivedAttributes, but the DRADerivedAttributes feature is disabled; if it is enabled "
-                           "in the cluster, enable it by --feature-gates=DRADerivedAttributes=true");
+      refuse(false, what +
+                        ": has derivedAttributes, but the DRADerivedAttributes feature is disabled; if it is enabled "
+                        "in the cluster, enable it by --feature-gates=DRADerivedAttributes=true");
     plan_.bytes += list.size() * sizeof(PlanDerived);
     for (size_t i = 0; i < list.size() && !plan_.unfinished && !plan_.error; ++i) {
       const std::string where = what + ": derived attribute #" + std::to_string(i) + " " + quote(list[i].name);

@@ -70,8 +70,8 @@ struct PlanConstraint {
   const std::vector<Anchor>* anchors = nullptr;  // devices that those of the requests must agree with
   bool distinct = false;
   std::string attribute;
-  uint32_t column = 0;             // index in Plan::columns
-  std::vector<uint32_t> requests;  // indices in Plan::requests, ascending, with at least one alternative in it
+  uint32_t column = 0;              // index in Plan::columns
+  std::vector<uint32_t> requests;   // indices in Plan::requests, ascending, with at least one alternative in it
   std::vector<SelectorId> derived;  // expressions that some alternatives have for the attribute: columns from 1 on
 };
 

@@ -31,7 +31,7 @@ struct DerivedValue {
 class Selectors {
  public:
   static constexpr size_t kMaxOutcomes = 40'000;  // of each of two generations: about 3.5 MiB together
-  static constexpr size_t kMaxDerived = 20'000;  // values of derived attributes
+  static constexpr size_t kMaxDerived = 20'000;   // values of derived attributes
   static constexpr size_t kMaxProgramBytes = 16u
                                              << 20;  // as full() estimates them; those of one pod fit (kMaxPlanBytes)
 

@@ -61,11 +61,12 @@ bool read_subrequest_body(const WireValue& v, DeviceSubRequest& out, Trouble& t)
          field_with(
              v, "tolerations", t,
              [&](const WireValue& list) { return read_list(list, out.tolerations, t, read_device_toleration); }) &&
-         section(v, "capacity", t, [&](const WireValue& capacity) {
-           return field_with(capacity, "requests", t, [&](const WireValue& map) {
-             return read_map(map, out.capacity_requests, t, read_quantity);
-           });
-         }) &&
+         section(v, "capacity", t,
+                 [&](const WireValue& capacity) {
+                   return field_with(capacity, "requests", t, [&](const WireValue& map) {
+                     return read_map(map, out.capacity_requests, t, read_quantity);
+                   });
+                 }) &&
          field_with(v, "derivedAttributes", t,
                     [&](const WireValue& list) { return read_derived_attributes(list, out, t); });
 }
@@ -80,9 +81,8 @@ bool read_alternative(const WireValue& v, DeviceSubRequest& out, Trouble& t) {
 
 // v1beta1 has the fields of `exactly` on the request itself; any of them set makes one.
 bool is_flat_request(const WireValue& v) {
-  for (std::string_view name :
-       {"deviceClassName", "selectors", "allocationMode", "count", "adminAccess", "tolerations", "capacity",
-        "derivedAttributes"}) {
+  for (std::string_view name : {"deviceClassName", "selectors", "allocationMode", "count", "adminAccess", "tolerations",
+                                "capacity", "derivedAttributes"}) {
     WireValue member;
     if (!v.find(name, member) || member.is_null()) continue;
     std::string_view text;
@@ -122,9 +122,8 @@ bool read_result(const WireValue& v, DeviceRequestAllocationResult& out, Trouble
          field(v, "bindingConditions", out.binding_conditions, t) &&
          field(v, "bindingFailureConditions", out.binding_failure_conditions, t) &&
          field(v, "shareID", out.share_id, t) &&
-         field_with(
-             v, "consumedCapacity", t,
-             [&](const WireValue& map) { return read_map(map, out.consumed_capacity, t, read_quantity); }) &&
+         field_with(v, "consumedCapacity", t,
+                    [&](const WireValue& map) { return read_map(map, out.consumed_capacity, t, read_quantity); }) &&
          field_with(v, "skipNodeOperations", t, [&](const WireValue& list) {
            std::vector<std::string> found;
            if (!read(list, found, t)) return false;
