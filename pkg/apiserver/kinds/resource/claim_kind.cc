@@ -43,6 +43,14 @@ class ResourceClaimKind : public Kind {
     if (Json* spec = writable_member(object, "spec")) default_claim_spec(*spec);
   }
 
+  void prepare_for_create(const WriteContext&, Json& object) const override {
+    if (Json* spec = writable_member(object, "spec")) drop_claim_fields_of_137(*spec, nullptr);
+  }
+
+  void prepare_for_update(const WriteContext&, Json& object, const Json& old) const override {
+    if (Json* spec = writable_member(object, "spec")) drop_claim_fields_of_137(*spec, member(old, "spec"));
+  }
+
   void prepare_for_status_update(const WriteContext&, Json& object, const Json& old) const override {
     drop_deallocated_devices(object, old);
   }
@@ -103,6 +111,12 @@ class ResourceClaimTemplateKind : public Kind {
     if (Json* inner = writable_member(*spec, "spec")) default_claim_spec(*inner);
   }
 
+  void prepare_for_create(const WriteContext&, Json& object) const override { drop_disabled(object, nullptr); }
+
+  void prepare_for_update(const WriteContext&, Json& object, const Json& old) const override {
+    drop_disabled(object, member_at(old, "spec.spec"));
+  }
+
   FieldErrors validate_before_metadata(const WriteContext& ctx, const Json& object) const override {
     FieldErrors out;
     check_admin_access(out, ctx, member(member(object, "spec"), "spec"));
@@ -128,6 +142,12 @@ class ResourceClaimTemplateKind : public Kind {
   }
 
  private:
+  static void drop_disabled(Json& object, const Json& old_spec) {
+    Json* spec = writable_member(object, "spec");
+    Json* inner = spec == nullptr ? nullptr : writable_member(*spec, "spec");
+    if (inner != nullptr) drop_claim_fields_of_137(*inner, old_spec);
+  }
+
   // Generated claims inherit only labels and annotations; everything else is refused.
   static void check_template_metadata(FieldErrors& out, const FieldPath& path, const Json& meta) {
     check_labels(out, path.child("labels"), member(meta, "labels"));
