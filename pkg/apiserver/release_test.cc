@@ -57,20 +57,19 @@ class Release : public ::testing::Test {
   }
 
   static Json slice(const std::string& name) {
-    return {{"apiVersion", "resource.k8s.io/v1"},
-            {"kind", "ResourceSlice"},
-            {"metadata", {{"name", name}}},
-            {"spec",
-             {{"driver", "d.example.com"},
-              {"nodeName", "n"},
-              {"pool", {{"name", "p"}, {"generation", 1}, {"resourceSliceCount", 1}}},
-              {"devices",
-               {{{"name", "a"},
-                 {"consumesCounters",
-                  {{{"counterSet", "s"},
-                    {"counters", {{"m", {{"value", "1"}}}}},
-                    {"compatibilityGroups", {"mig"}}}}}}}},
-              {"skipNodeOperations", {"*"}}}}};
+    return {
+        {"apiVersion", "resource.k8s.io/v1"},
+        {"kind", "ResourceSlice"},
+        {"metadata", {{"name", name}}},
+        {"spec",
+         {{"driver", "d.example.com"},
+          {"nodeName", "n"},
+          {"pool", {{"name", "p"}, {"generation", 1}, {"resourceSliceCount", 1}}},
+          {"devices",
+           {{{"name", "a"},
+             {"consumesCounters",
+              {{{"counterSet", "s"}, {"counters", {{"m", {{"value", "1"}}}}}, {"compatibilityGroups", {"mig"}}}}}}}},
+          {"skipNodeOperations", {"*"}}}}};
   }
 
   static Json claim(const std::string& expression) {
@@ -96,9 +95,8 @@ class Release : public ::testing::Test {
 };
 
 TEST_F(Release, SaysWhichItIs) {
-  for (const auto& [version, git] :
-       {std::pair("", "v1.36.2"), std::pair("1.36", "v1.36.2"), std::pair("1.37", "v1.37.0"),
-        std::pair("1.38", "v1.38.0-alpha.2")}) {
+  for (const auto& [version, git] : {std::pair("", "v1.36.2"), std::pair("1.36", "v1.36.2"),
+                                     std::pair("1.37", "v1.37.0"), std::pair("1.38", "v1.38.0-alpha.2")}) {
     start(version);
     EXPECT_EQ(ask("GET", "/version"), 200);
     EXPECT_EQ(answer_["gitVersion"], git);
@@ -110,10 +108,11 @@ TEST_F(Release, SaysWhichItIs) {
 }
 
 TEST_F(Release, KindsAndVersions) {
-  const Json rule = {{"apiVersion", "resource.k8s.io/v1"},
-                     {"kind", "DeviceTaintRule"},
-                     {"metadata", {{"name", "r"}}},
-                     {"spec", {{"deviceSelector", Json::object()}, {"taint", {{"key", "k"}, {"effect", "NoSchedule"}}}}}};
+  const Json rule = {
+      {"apiVersion", "resource.k8s.io/v1"},
+      {"kind", "DeviceTaintRule"},
+      {"metadata", {{"name", "r"}}},
+      {"spec", {{"deviceSelector", Json::object()}, {"taint", {{"key", "k"}, {"effect", "NoSchedule"}}}}}};
   start("1.36");
   EXPECT_EQ(ask("POST", "/apis/resource.k8s.io/v1/devicetaintrules", rule), 404);
   EXPECT_EQ(ask("GET", "/apis/resource.k8s.io/v1beta1/resourceslices"), 200);
@@ -139,11 +138,11 @@ TEST_F(Release, PodGroupsOf137) {
                          {"metadata", {{"name", "w"}}},
                          {"spec", {{"podGroupTemplates", {{{"name", "t"}, {"schedulingPolicy", policy}}}}}}};
   EXPECT_EQ(ask("POST", path + "workloads", workload), 201) << answer_.dump();
-  Json group = {{"apiVersion", "scheduling.k8s.io/v1beta1"},
-                {"kind", "PodGroup"},
-                {"metadata", {{"name", "g"}}},
-                {"spec", {{"workloadRef", {{"workloadName", "w"}, {"templateName", "other"}}},
-                          {"schedulingPolicy", policy}}}};
+  Json group = {
+      {"apiVersion", "scheduling.k8s.io/v1beta1"},
+      {"kind", "PodGroup"},
+      {"metadata", {{"name", "g"}}},
+      {"spec", {{"workloadRef", {{"workloadName", "w"}, {"templateName", "other"}}}, {"schedulingPolicy", policy}}}};
   EXPECT_EQ(ask("POST", path + "podgroups", group), 403) << answer_.dump();
   group["spec"]["workloadRef"]["templateName"] = "t";
   ASSERT_EQ(ask("POST", path + "podgroups", group), 201) << answer_.dump();
@@ -205,6 +204,16 @@ TEST_F(Release, WhatIsStoredBefore138StaysValid) {
     terms["spec"]["devices"] = {{{"name", "a"}, {"nodeSelector", {{"nodeSelectorTerms", {term, term}}}}}};
     EXPECT_EQ(ask("POST", slices_, terms), refused ? 422 : 201) << answer_.dump();
   }
+  // Stored by a 1.37 server, changed in another place after its upgrade.
+  start("1.37");
+  Json one = slice("s");
+  one["spec"]["devices"] = {{{"name", "a"}, {"attributes", {{"a/b/c", {{"int", 1}}}}}}};
+  ASSERT_EQ(ask("POST", slices_, one), 201);
+  ASSERT_TRUE(serve_release("1.38"));
+  one["spec"]["pool"]["generation"] = 2;
+  EXPECT_EQ(ask("PUT", slices_ + "/s", one), 200) << answer_.dump();
+  one["spec"]["devices"][0]["attributes"]["x/y/z"]["int"] = 1;
+  EXPECT_EQ(ask("PUT", slices_ + "/s", one), 422);
 }
 
 }  // namespace

@@ -33,8 +33,9 @@ const std::vector<ReleaseRow>& release_rows() {
        "resource/v1/generated.proto: DeviceRequestAllocationResult 11"},
       {37, "ResourceSlice spec.devices[].nodeAllocatableResources; dropped, its gate is alpha",
        "resource/v1/generated.proto: Device 14"},
-      {37, "ResourceSlice spec.devices[].consumesCounters[].compatibilityGroups, at most 2, unique; dropped without "
-           "DRADeviceCompatibilityGroups",
+      {37,
+       "ResourceSlice spec.devices[].consumesCounters[].compatibilityGroups, at most 2, unique; dropped without "
+       "DRADeviceCompatibilityGroups",
        "kubernetes 139795"},
       {37, "derivedAttributes of requests and alternatives, at most 32; dropped without DRADerivedAttributes",
        "kubernetes 140029"},
@@ -71,8 +72,8 @@ Result<void> serve_release(std::string_view version, std::string_view gates) {
   for (int minor = kOldestServedRelease; minor <= kNewestServedRelease; ++minor)
     if (version == "1." + std::to_string(minor)) release = minor;
   if (!version.empty() && version != "1." + std::to_string(release))
-    return fail(Code::kInvalidArgument,
-                "--kubernetes-version: " + quote(version) + " is not a release that is served; write 1.36, 1.37 or 1.38");
+    return fail(Code::kInvalidArgument, "--kubernetes-version: " + quote(version) +
+                                            " is not a release that is served; write 1.36, 1.37 or 1.38");
   std::set<std::string, std::less<>> on;
   for (const std::string& part : split(gates, ',')) {
     if (trim(part).empty()) continue;
@@ -83,7 +84,8 @@ Result<void> serve_release(std::string_view version, std::string_view gates) {
       return fail(Code::kInvalidArgument, "--feature-gates: " + quote(part) + ": write Name=true or Name=false");
     const bool known = std::find(std::begin(kGatesOf137), std::end(kGatesOf137), name) != std::end(kGatesOf137);
     if (value == "true" && known && release < 37)
-      return fail(Code::kInvalidArgument, "--feature-gates: " + name + " is a gate of 1.37: say --kubernetes-version=1.37");
+      return fail(Code::kInvalidArgument,
+                  "--feature-gates: " + name + " is a gate of 1.37: say --kubernetes-version=1.37");
     if (value == "true") on.insert(name);
   }
   g_release = release;

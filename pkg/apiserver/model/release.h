@@ -2,7 +2,8 @@
 // one release; say which before the first server or schema is made (serve_release), or between tests.
 //
 // What differs from 1.36 is data: release_rows() lists it, each row with the marker or file that it was read from. No
-// 1.37 server could be asked, so nothing here is measured. 1.38 is a preview as of 1.38.0-alpha.2: only what has landed.
+// 1.37 server could be asked, so nothing here is measured. 1.38 is a preview as of 1.38.0-alpha.2: only what has
+// landed.
 #pragma once
 
 #include <string>

@@ -8,8 +8,8 @@
 #include <set>
 
 #include "pkg/apiserver/kinds/folders.h"
-#include "pkg/apiserver/rest/openapi_v2.h"
 #include "pkg/apiserver/model/release.h"
+#include "pkg/apiserver/rest/openapi_v2.h"
 #include "pkg/base/strings.h"
 
 namespace dra::apiserver {

@@ -3,8 +3,8 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
-#include "pkg/apiserver/rest/call.h"
 #include "pkg/apiserver/model/release.h"
+#include "pkg/apiserver/rest/call.h"
 #include "pkg/base/protobuf_wire.h"
 
 namespace dra::apiserver {

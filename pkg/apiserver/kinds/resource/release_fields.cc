@@ -133,8 +133,8 @@ void check_slice_fields_of_137(FieldErrors& out, const FieldPath& path, const Js
     return std::any_of(operations.begin(), operations.end(), [&](const Json& one) { return as_text(one) == name; });
   };
   if (lists("NodePrepareResources") && !lists("NodeUnprepareResources") && !lists("*"))
-    out.push_back(invalid(skipped, "NodePrepareResources",
-                          "may only be skipped together with NodeUnprepareResources or *"));
+    out.push_back(
+        invalid(skipped, "NodePrepareResources", "may only be skipped together with NodeUnprepareResources or *"));
   const Json& devices = list_of(spec, "devices");
   for (size_t d = 0; d < devices.size(); ++d) {
     const Json& consumes = list_of(devices[d], "consumesCounters");

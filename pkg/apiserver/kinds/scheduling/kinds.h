@@ -1,6 +1,6 @@
-// PriorityClasses; and PodGroups and Workloads of scheduling.k8s.io, v1alpha2 or from 1.37 on v1beta1: stored and checked
-// as by a server with the feature gates GenericWorkload, GangScheduling and TopologyAwareWorkloadScheduling. They are
-// served if ServerOptions::pod_groups is set.
+// PriorityClasses; and PodGroups and Workloads of scheduling.k8s.io, v1alpha2 or from 1.37 on v1beta1: stored and
+// checked as by a server with the feature gates GenericWorkload, GangScheduling and TopologyAwareWorkloadScheduling.
+// They are served if ServerOptions::pod_groups is set.
 //
 // Unlike upstream, a PodGroup has no protection finalizer: nothing in the sandbox would remove it.
 #pragma once

@@ -86,7 +86,8 @@ class PodGroupKind : public Kind {
     const Json& before = member(old, "spec");
     for (const char* key : {reference_names().field, "schedulingPolicy", "schedulingConstraints"}) {
       // minCount may change from 1.37 on.
-      if (has_workload_ref() && key == std::string_view("schedulingPolicy") && policy_word(spec) == policy_word(before)) {
+      if (has_workload_ref() && key == std::string_view("schedulingPolicy") &&
+          policy_word(spec) == policy_word(before)) {
         check_scheduling_policy(out, path.child(key), member(spec, key));
         continue;
       }

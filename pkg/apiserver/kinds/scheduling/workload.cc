@@ -91,7 +91,8 @@ void prepare_workload(Json& object) {
 std::unique_ptr<Kind> make_workload_kind() {
   KindDescription d;
   const std::string version = version_of_pod_groups();
-  d.info = kind_info({"scheduling.k8s.io", version}, "scheduling/" + version, "Workload", "workloads", "workload", true);
+  d.info =
+      kind_info({"scheduling.k8s.io", version}, "scheduling/" + version, "Workload", "workloads", "workload", true);
   d.prepare = prepare_workload;
   d.check = check_workload;
   d.columns = {described_age()};
