@@ -104,6 +104,8 @@ TEST_F(Release, SaysWhichItIs) {
   EXPECT_FALSE(serve_release("1.39"));
   EXPECT_FALSE(serve_release("1.36", "DRADerivedAttributes=true"));
   EXPECT_FALSE(serve_release("1.37", "DRADerivedAttributes"));
+  EXPECT_FALSE(serve_release("1.37", "DRANonsense=true"));
+  EXPECT_TRUE(serve_release("1.37", "DRAFractionalCapacityRange=true, DRADerivedAttributes=false"));
   for (const ReleaseRow& row : release_rows()) EXPECT_FALSE(row.source.empty()) << row.what;
 }
 

@@ -12,6 +12,9 @@ namespace {
 constexpr std::string_view kGatesOf137[] = {"DRADeviceCompatibilityGroups", "DRADerivedAttributes",
                                             "DRAOptionalNodeOperations", "DRAPartitionableDevicesType"};
 
+// Changes nothing that is served; a manager beside the server follows it.
+constexpr std::string_view kOfTheManager = "DRAFractionalCapacityRange";
+
 std::atomic<int> g_release{kOldestServedRelease};
 
 std::set<std::string, std::less<>>& gates_on() {
@@ -83,6 +86,11 @@ Result<void> serve_release(std::string_view version, std::string_view gates) {
     if (value != "true" && value != "false")
       return fail(Code::kInvalidArgument, "--feature-gates: " + quote(part) + ": write Name=true or Name=false");
     const bool known = std::find(std::begin(kGatesOf137), std::end(kGatesOf137), name) != std::end(kGatesOf137);
+    if (!known && name != kOfTheManager) {
+      std::string all(kOfTheManager);
+      for (const std::string_view gate : kGatesOf137) all += ", " + std::string(gate);
+      return fail(Code::kInvalidArgument, "--feature-gates: " + quote(name) + " is not known here; known are: " + all);
+    }
     if (value == "true" && known && release < 37)
       return fail(Code::kInvalidArgument,
                   "--feature-gates: " + name + " is a gate of 1.37: say --kubernetes-version=1.37");
