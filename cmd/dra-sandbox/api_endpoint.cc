@@ -118,7 +118,8 @@ void add_endpoint_flags(CLI::App& app, EndpointOptions& o) {
       "and Workloads, scheduling.k8s.io/v1alpha2 (from 1.37 on v1beta1), are served by `up`; `apiserver` and "
       "--api-versions=default want scheduling.k8s.io/v1alpha2=true");
   app.add_option("--kubernetes-version", o.kubernetes_version,
-                 "the release whose API is served: 1.36, 1.37, or 1.38 as of its alpha 2 (default: 1.36)");
+                 "the release whose API is served: 1.36, 1.37, or 1.38 as of its alpha 2 (default: 1.36); -v=1 lists what "
+                 "differs from 1.36");
   app.add_option("--feature-gates", o.feature_gates,
                  "alpha gates of 1.37 to enable, as Name=true,...: DRADeviceCompatibilityGroups, DRADerivedAttributes, "
                  "DRAOptionalNodeOperations, DRAPartitionableDevicesType; `up` gives them to its manager, too");
@@ -143,6 +144,9 @@ Result<std::unique_ptr<ApiEndpoint>> ApiEndpoint::start(AsioReactor& reactor, Ra
                                                         bool housekeeping) {
   if (auto serves = apiserver::serve_release(options.kubernetes_version, options.feature_gates); !serves)
     return fail(serves.error());
+  for (const apiserver::ReleaseRow& row : apiserver::release_rows())
+    if (row.since <= apiserver::served_release())
+      log::v(1, "Differs from 1.36", {{"what", std::string(row.what)}, {"source", std::string(row.source)}});
   auto out = std::unique_ptr<ApiEndpoint>(new ApiEndpoint);
   auto token = administrator_token(options);
   if (!token) return fail(token.error());
