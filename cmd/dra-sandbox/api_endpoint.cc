@@ -117,9 +117,10 @@ void add_endpoint_flags(CLI::App& app, EndpointOptions& o) {
       "API versions to leave out or to serve, as GROUP/VERSION=false,... (resource.k8s.io/v1=false). PodGroups "
       "and Workloads, scheduling.k8s.io/v1alpha2 (from 1.37 on v1beta1), are served by `up`; `apiserver` and "
       "--api-versions=default want scheduling.k8s.io/v1alpha2=true");
-  app.add_option("--kubernetes-version", o.kubernetes_version,
-                 "the release whose API is served: 1.36, 1.37, or 1.38 as of its alpha 2 (default: 1.36); -v=1 lists what "
-                 "differs from 1.36");
+  app.add_option(
+      "--kubernetes-version", o.kubernetes_version,
+      "the release whose API is served: 1.36, 1.37, or 1.38 as of its alpha 2 (default: 1.36); -v=1 lists what "
+      "differs from 1.36");
   app.add_option("--feature-gates", o.feature_gates,
                  "alpha gates of 1.37 to enable, as Name=true,...: DRADeviceCompatibilityGroups, DRADerivedAttributes, "
                  "DRAOptionalNodeOperations, DRAPartitionableDevicesType; `up` gives them to its manager, too");

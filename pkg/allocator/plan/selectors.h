@@ -23,7 +23,7 @@ enum class Truth : uint8_t { kFalse, kTrue, kError };
 
 // What a derived attribute is of a device.
 struct DerivedValue {
-  std::string code;   // value_code.h
+  std::string code;   // pkg/inventory/value_code.h
   std::string error;  // if `failed`: why
   bool failed = false;
 };
