@@ -314,7 +314,9 @@ class Pool {
   static const Groups& groups_of(const SliceTable& slice, uint32_t local, StrId set);
   GroupState add_up_groups(StrId set_name, const CounterSet& set) const;
   void refresh_all_groups();
-  bool fits_in_use(uint32_t device) const;
+  bool fits_in_use(uint32_t device) const {
+    return counters_fit(device) && (grouped_parts_ == 0 || groups_fit(device));
+  }
 
   std::vector<StrId> sets_of(const SliceTable& slice, uint32_t first_use, uint32_t last_use) const;
   void drop_if_idle(StrId set_name);

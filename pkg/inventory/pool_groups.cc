@@ -37,8 +37,4 @@ void Pool::refresh_all_groups() {
   }
 }
 
-bool Pool::fits_in_use(uint32_t device) const {
-  return counters_fit(device) && (!any_groups() || groups_fit(device));
-}
-
 }  // namespace dra::inventory

@@ -12,7 +12,6 @@ using inventory::Words;
 
 namespace {
 constexpr size_t kMaxValueMasks = 1 << 18;  // words of Column::with
-constexpr size_t kMaxKeptDerived = 1u << 20;
 }  // namespace
 
 uint32_t DerivedColumns::number(std::string_view code) {
@@ -135,7 +134,7 @@ DerivedColumns& DerivedColumnsCache::get(const inventory::NodeView& view, const 
 void DerivedColumnsCache::trim() {
   size_t size = 0;
   for (const auto& [key, columns] : kept_) size += columns->size();
-  if (size > kMaxKeptDerived) clear();
+  if (size > kMaxDerivedValues) clear();
 }
 
 }  // namespace dra::allocator

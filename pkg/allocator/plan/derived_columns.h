@@ -22,6 +22,9 @@
 
 namespace dra::allocator {
 
+// Values of one decision, of all constraints: beyond it the claims are refused. About 5 bytes each.
+inline constexpr size_t kMaxDerivedValues = 4u << 20;
+
 class DerivedColumns {
  public:
   explicit DerivedColumns(std::vector<SelectorId> expressions) : expressions_(std::move(expressions)) {}

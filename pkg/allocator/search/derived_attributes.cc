@@ -27,6 +27,16 @@ const Column& Search::derived_column(uint32_t constraint, const PlanAlternative*
 // False: the slice ended before all candidates had their values; the next run continues.
 bool Search::lay_out_derived() {
   derived_.assign(plan_->constraints.size(), nullptr);
+  size_t values = 0;
+  for (const PlanConstraint& spec : plan_->constraints)
+    if (!spec.derived.empty()) values += (1 + spec.derived.size()) * matrix_.words() * 64;
+  if (values > kMaxDerivedValues) {
+    error_ = "the derived attributes of the claims have " + std::to_string(values) +
+             " values on this node, and at most " + std::to_string(kMaxDerivedValues) +
+             " are supported: use fewer different expressions, or fewer constraints that read them";
+    derived_.clear();
+    return true;
+  }
   for (uint32_t c = 0; c < plan_->constraints.size(); ++c) {
     const PlanConstraint& spec = plan_->constraints[c];
     if (spec.derived.empty()) continue;

@@ -96,6 +96,7 @@ bool Search::assign_fixed(const Terms& terms) {
 }
 
 Search::End Search::find(const Terms& terms) {
+  if (!error_.empty()) return End::kError;
   if (!anchors_agree_) {
     refute("the devices that are allocated already do not agree in the preferred attribute here");
     return End::kNone;
