@@ -52,6 +52,8 @@ class Search {
   bool beyond_limit(size_t index, const SceneOption& option) const {
     int64_t results = size_of(option);
     for (const Pick& pick : picks_) results += pick.option->claim == option.claim;
+    // Where a derived attribute may fail, each device that is tried counts: nothing is left out early.
+    if (option.spec->derived_attributes) return results > static_cast<int64_t>(api::kMaxAllocationResults);
     for (size_t later = index + 1; later < scene_.requests.size(); ++later) {
       const SceneRequest& request = scene_.requests[later];
       if (request.claim != option.claim || request.options.empty()) continue;
