@@ -43,6 +43,14 @@ class Search {
                        [](const auto& one) { return one.second > static_cast<int64_t>(api::kMaxAllocationResults); });
   }
 
+  // Some request has derived attributes.
+  bool may_fail() const {
+    return std::any_of(scene_.requests.begin(), scene_.requests.end(), [](const SceneRequest& request) {
+      return std::any_of(request.options.begin(), request.options.end(),
+                         [](const SceneOption& option) { return option.spec->derived_attributes.has_value(); });
+    });
+  }
+
   static int64_t size_of(const SceneOption& option) {
     return option.all ? static_cast<int64_t>(option.candidates.size()) : option.count;
   }
@@ -53,7 +61,7 @@ class Search {
     int64_t results = size_of(option);
     for (const Pick& pick : picks_) results += pick.option->claim == option.claim;
     // Where a derived attribute may fail, each device that is tried counts: nothing is left out early.
-    if (option.spec->derived_attributes) return results > static_cast<int64_t>(api::kMaxAllocationResults);
+    if (may_fail()) return results > static_cast<int64_t>(api::kMaxAllocationResults);
     for (size_t later = index + 1; later < scene_.requests.size(); ++later) {
       const SceneRequest& request = scene_.requests[later];
       if (request.claim != option.claim || request.options.empty()) continue;
