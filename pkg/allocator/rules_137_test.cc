@@ -16,6 +16,7 @@ using inventory::Features;
 class Rules137 : public ::testing::Test {
  protected:
   void start(const Features& features, Strategy strategy = Strategy::kFirstFit, bool strict = false) {
+    allocator_.reset();  // refers to the inventory
     inventory_ = std::make_unique<inventory::Inventory>(features);
     Options options;
     options.strategy = strategy;
