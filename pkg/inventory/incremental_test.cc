@@ -177,8 +177,8 @@ TEST(InventoryIncremental, AlsoWithStaleGenerationsAndWithoutCounters) {
 TEST(InventoryIncremental, AlsoWithCompatibilityGroups) {
   Features on;
   on.compatibility_groups = true;
-  test_histories(on, 16, true);
-  test_histories(Features(), 6, true);  // their gate off: the pools are incomplete
+  test_histories(on, 10, true);
+  test_histories(Features(), 3, true);  // their gate off: the pools are incomplete
 }
 
 TEST(InventoryBits, InsertingAndRemovingMovesLaterBits) {
