@@ -5,6 +5,7 @@
 #include "pkg/apiserver/kinds/resource/claim_spec.h"
 #include "pkg/apiserver/kinds/resource/claim_status.h"
 #include "pkg/apiserver/kinds/resource/kinds.h"
+#include "pkg/apiserver/kinds/resource/release_fields.h"
 #include "pkg/apiserver/validation/content.h"
 #include "pkg/apiserver/validation/go_render.h"
 #include "pkg/apiserver/validation/json_read.h"
