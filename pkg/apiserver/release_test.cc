@@ -88,7 +88,7 @@ class Release : public ::testing::Test {
 
   const std::string slices_ = "/apis/resource.k8s.io/v1/resourceslices";
   const std::string claims_ = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaims";
-  SimClock clock_;
+  ManualClock clock_;
   SimReactor reactor_{clock_};
   SeededRandom random_{1};
   std::unique_ptr<Server> server_;
