@@ -6,7 +6,6 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
-#include "pkg/apiserver/model/release.h"
 #include "pkg/base/strings.h"
 
 namespace dra::apiserver {
@@ -177,14 +176,13 @@ void send_aggregated(const Env& env, Call& call, bool core) {
 }
 
 Json version_document() {
-  const std::string minor = std::to_string(served_release());
   return {{"major", "1"},
-          {"minor", minor},
+          {"minor", "36"},
           {"emulationMajor", "1"},
-          {"emulationMinor", minor},
+          {"emulationMinor", "36"},
           {"minCompatibilityMajor", "1"},
-          {"minCompatibilityMinor", std::to_string(served_release() - 1)},
-          {"gitVersion", served_version()},
+          {"minCompatibilityMinor", "35"},
+          {"gitVersion", "v1.36.2"},
           {"gitCommit", ""},
           {"gitTreeState", "clean"},
           {"buildDate", "1970-01-01T00:00:00Z"},

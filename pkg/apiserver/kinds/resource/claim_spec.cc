@@ -3,7 +3,6 @@
 #include <nlohmann/json.hpp>
 
 #include "pkg/apiserver/kinds/resource/parts.h"
-#include "pkg/apiserver/kinds/resource/release_fields.h"
 #include "pkg/apiserver/validation/content.h"
 #include "pkg/apiserver/validation/json_read.h"
 
@@ -12,7 +11,7 @@ namespace dra::apiserver {
 namespace {
 
 constexpr const char* kExactFields[] = {"deviceClassName", "selectors",   "allocationMode", "count",
-                                        "adminAccess",     "tolerations", "capacity",       "derivedAttributes"};
+                                        "adminAccess",     "tolerations", "capacity"};
 
 // A request that v1beta1 sent without a class has an explicit empty mode (claim_spec_from_v1beta1): that version
 // defaults mode and count only if there is a class.
@@ -180,7 +179,6 @@ void check_claim_spec(FieldErrors& out, const FieldPath& path, const Json& spec)
                check_references(o, p.child("requests"), member(config, "requests"), names);
                check_device_configuration(o, p, config, false);
              });
-  check_claim_fields_of_137(out, path, spec);
 }
 
 void check_admin_access(FieldErrors& out, const WriteContext& ctx, const Json& spec) {
