@@ -36,7 +36,7 @@ TEST(AllocatorProperty, RandomWorldsOf137AgreeWithTheOracle) {
   for (const int with : {7, 1, 2}) {
     Campaign campaign;
     campaign.first_seed = from_environment("DRA_SEED", 1);
-    campaign.cases = with == 7 ? cases : cases / 3;
+    campaign.cases = with == 7 ? cases : cases / 10;
     campaign.ingredients.compatibility_groups = (with & 1) != 0;
     campaign.ingredients.derived_attributes = (with & 2) != 0;
     campaign.ingredients.either_capacity_name = (with & 4) != 0;
@@ -78,7 +78,7 @@ TEST(AllocatorProperty, BestFitObeysTheRulesOf137) {
     ASSERT_EQ(oracle::broken_rule(world, (*contest)->inventory().node_name(decision.node), decision.results), "")
         << "seed " << seed;
   }
-  EXPECT_GT(fit, 200u);
+  EXPECT_GT(fit, 80u);
 }
 
 // Worlds that once failed. 2026233482 and 2027105131: a device was skipped as interchangeable with one that had been
