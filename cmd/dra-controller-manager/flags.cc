@@ -162,9 +162,10 @@ void define_rules(CLI::App& app, Texts& texts, Flags& flags) {
   app.add_option("--feature-gates", texts.feature_gates,
                  "DRA feature gates of the cluster as Name=true|false,...; what is not named follows the API server's "
                  "release and what it serves and stores");
-  app.add_option("--kubernetes-version", texts.kubernetes_version,
-                 "Decide by the rules of this release (1.36, 1.37) for selectors and capacities, whatever the API "
-                 "server says that it is");
+  app.add_option(
+      "--kubernetes-version", texts.kubernetes_version,
+      "Decide by the rules of this release (1.36, 1.37, 1.38) for selectors and capacities, whatever the API "
+      "server says that it is");
   app.add_option("--ignore-unknown-fields", texts.ignored_fields,
                  "Fields of slices, claims, classes and PodGroups that are ignored although this version does not know "
                  "or support them, as the event about one names it: resourceslices.spec.devices.newField,... Without "

@@ -261,9 +261,9 @@ TEST(Flags, AreRefusedInTheseWords) {
       {{"--nonsense"}, "unknown flag --nonsense"},
       {{"word"}, "unexpected word \"word\"; everything here is a flag"},
       {{"--kubernetes-version=1.30"},
-       "--kubernetes-version: \"1.30\" is not a release whose rules are known; write 1.36 or 1.37"},
+       "--kubernetes-version: \"1.30\" is not a release whose rules are known; write 1.36, 1.37 or 1.38"},
       {{"--kubernetes-version=1.40"},
-       "--kubernetes-version: \"1.40\" is not a release whose rules are known; write 1.36 or 1.37"},
+       "--kubernetes-version: \"1.40\" is not a release whose rules are known; write 1.36, 1.37 or 1.38"},
       {{"--controllers=-lifecycle"}, "--controllers leaves no controller"},
   };
   for (const auto& [arguments, words] : said)

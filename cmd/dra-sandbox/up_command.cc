@@ -304,7 +304,7 @@ int run_up(const std::vector<std::string>& arguments) {
       ->check(cmd::port_from(0));
   app.add_option(
       "--kubernetes-version", options.kubernetes_version,
-      "the manager follows the rules of this release (1.36, 1.37) for selectors and capacities; the API server "
+      "the manager follows the rules of this release (1.36, 1.37, 1.38) for selectors and capacities; the API server "
       "stays one of 1.36");
   app.add_option("-v,--v", verbosity, "verbosity of the log, 0 to 10")
       ->capture_default_str()

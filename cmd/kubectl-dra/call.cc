@@ -108,7 +108,7 @@ void add_common(CLI::App& app, CommonFlags& common) {
   app.add_option("--feature-gates", common.feature_gates,
                  "DRA gates of this cluster that differ from those of its release: Name=true,...");
   app.add_option("--kubernetes-version", common.kubernetes_version,
-                 "decide by the rules of this release (1.36, 1.37) instead of the server's or the snapshot's");
+                 "decide by the rules of this release (1.36, 1.37, 1.38) instead of the server's or the snapshot's");
   app.add_option("--ignore-unknown-fields", common.ignored_fields, "the manager's --ignore-unknown-fields");
   app.add_option("--ignore-taints", common.ignore_taints, "keys of NoSchedule taints that the manager ignores");
   app.add_option("--strategy", common.strategy, "the manager's --strategy, where it is not best-fit")

@@ -15,7 +15,10 @@
 namespace dra::kubectl {
 namespace {
 
-const client::Resource kTaintRules{"resource.k8s.io", "v1beta2", "devicetaintrules", "DeviceTaintRule", false};
+// In the version in which the server has them.
+client::Resource taint_rules(const inspect::Objects& objects) {
+  return {"resource.k8s.io", objects.taint_rule_version, "devicetaintrules", "DeviceTaintRule", false};
+}
 const client::Resource kLeases{"coordination.k8s.io", "v1", "leases", "Lease", true};
 
 Result<inspect::Answer> run_doctor(Call& call) {
@@ -93,7 +96,8 @@ Result<inspect::Answer> run_taint(Call& call) {
   for (size_t i = 0; write && i < plan->rules.size(); ++i) {
     if (plan->there.contains(plan->names[i])) continue;
     const auto created = call.request([&](client::RestClient& client, client::RestClient::Done done) {
-      return client.create({kTaintRules, "", plan->names[i], ""}, plan->rules[i], {"kubectl-dra"}, std::move(done));
+      return client.create({taint_rules(objects), "", plan->names[i], ""}, plan->rules[i], {"kubectl-dra"},
+                           std::move(done));
     });
     if (!created)
       return fail(i == 0 ? created.error()
@@ -132,7 +136,7 @@ Result<inspect::Answer> run_untaint(Call& call) {
   for (const std::string& name : names) {
     if (!call.switches["dry-run"]) {
       const auto removed = call.request([&](client::RestClient& client, client::RestClient::Done done) {
-        return client.remove({kTaintRules, "", name, ""}, {}, std::move(done));
+        return client.remove({taint_rules(objects), "", name, ""}, {}, std::move(done));
       });
       if (!removed && removed.error().http_status() != 404) return fail(removed.error());
     }

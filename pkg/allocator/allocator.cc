@@ -11,6 +11,7 @@
 #include "pkg/allocator/nodes/node_index.h"
 #include "pkg/allocator/nodes/node_search.h"
 #include "pkg/allocator/plan/columns.h"
+#include "pkg/allocator/plan/derived_columns.h"
 #include "pkg/allocator/plan/filters.h"
 #include "pkg/allocator/plan/plan.h"
 #include "pkg/allocator/search/candidate_matrix.h"
@@ -65,9 +66,10 @@ class Allocator::Impl {
         selectors_(device_index_, options_.quantity_operators, meter_, deferred_frees_),
         filters_(device_index_, selectors_, options_.ignored_taints, meter_, deferred_frees_),
         columns_(device_index_),
+        derived_columns_(device_index_),
         index_(device_index_, filters_, meter_, deferred_frees_),
         refutations_(device_index_, deferred_frees_),
-        search_(device_index_, filters_, columns_, meter_, deferred_frees_),
+        search_(device_index_, selectors_, filters_, columns_, derived_columns_, meter_, deferred_frees_),
         node_search_(device_index_, options_, index_, refutations_, search_, meter_, random),
         best_fit_(device_index_, filters_, search_, node_search_, meter_),
         namespace_budget_(options_.slice.clock) {}
@@ -82,6 +84,7 @@ class Allocator::Impl {
     counts_by_filter_.clear();
     filters_.clear();
     columns_.clear();
+    derived_columns_.clear();
     selectors_.clear();
   }
 
@@ -402,6 +405,7 @@ class Allocator::Impl {
     index_.trim();
     refutations_.trim();
     columns_.trim();
+    derived_columns_.trim();
   }
 
   // The preferences whose bit is set in `ties`.
@@ -484,6 +488,7 @@ class Allocator::Impl {
   Filters filters_;
   DeviceCountsByFilter counts_by_filter_;
   Columns columns_;
+  DerivedColumnsCache derived_columns_;
   NodeIndex index_;
   Refutations refutations_;
   Search search_;

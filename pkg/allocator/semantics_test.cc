@@ -403,6 +403,13 @@ TEST_F(Semantics, EveryGateByItself) {
          s.devices[0].attributes["list"] = std::vector<int64_t>{1, 2};
          c.spec.constraints.push_back({{}, "drv/list", std::nullopt});
        }},
+      {&Features::derived_attributes, "Error",
+       [](auto&, auto& c) {
+         c.spec.requests[0].exactly->derived_attributes =
+             std::vector<api::DerivedAttribute>{{"derived/half", "device.attributes['drv'].number / 2"}};
+         c.spec.constraints.push_back({{}, "derived/half", std::nullopt});
+       }},
+      {&Features::optional_node_operations, "Infeasible", [](auto& s, auto&) { s.skip_node_operations = {"*"}; }},
   };
   for (size_t i = 0; i < rows.size(); ++i) {
     SCOPED_TRACE("row " + std::to_string(i));

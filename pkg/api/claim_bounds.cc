@@ -40,11 +40,14 @@ void drop_beyond_bounds(ResourceClaimSpec& spec) {
   size_t bytes = 0;
   each_request(spec, [&](const DeviceSubRequest& request) {
     for (const std::string& selector : request.selectors) bytes += selector.size();
+    for (size_t i = 0; request.derived_attributes && i < request.derived_attributes->size(); ++i)
+      bytes += (*request.derived_attributes)[i].expression.size() + (*request.derived_attributes)[i].name.size();
   });
   if (bytes <= kMaxClaimSelectorBytes) return;
   spec.selector_bytes_dropped = bytes;
   each_request(spec, [](DeviceSubRequest& request) {
     for (std::string& selector : request.selectors) release(selector);
+    request.derived_attributes.reset();
   });
 }
 

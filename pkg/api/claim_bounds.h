@@ -15,7 +15,8 @@ namespace dra::api {
 
 // Bytes of the parameters of one claim that are kept, in the order of the entries.
 inline constexpr size_t kMaxKeptParameters = 4096;
-// Bytes of the selectors of one claim. The limit of all claims of a pod (kMaxPlanSelectorBytes) is not larger.
+// Bytes of the selectors and derived attributes of one claim. The limit of all claims of a pod (kMaxPlanSelectorBytes)
+// is not larger.
 inline constexpr size_t kMaxClaimSelectorBytes = size_t{192} << 10;
 // Bytes of the finalizers of one claim. Beyond it, the claim is not allocated.
 inline constexpr size_t kMaxFinalizerBytes = size_t{4} << 10;

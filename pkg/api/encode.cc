@@ -133,6 +133,13 @@ void write_selector(JsonText& out, const std::string& expression) {
   });
 }
 
+void write_derived(JsonText& out, const DerivedAttribute& value) {
+  out.object([&] {
+    out.member("expression", value.expression);
+    out.member("name", value.name);
+  });
+}
+
 void write_class_config(JsonText& out, const OpaqueConfig& value) {
   out.object([&] { put_opaque(out, value); });
 }
@@ -302,6 +309,7 @@ void write(JsonText& out, const Device& value) {
     put_list(out, "consumesCounters", value.consumes_counters,
              [](JsonText& to, const DeviceCounterConsumption& consumption) {
                to.object([&] {
+                 put(to, "compatibilityGroups", consumption.compatibility_groups);
                  to.member("counterSet", consumption.counter_set);
                  put_counters(to, consumption.counters);
                });
@@ -320,6 +328,7 @@ void write(JsonText& out, const DeviceSubRequest& value) {
     if (!value.capacity_requests.empty())
       out.object("capacity", [&] { put(out, "requests", value.capacity_requests); });
     put(out, "count", value.count);
+    if (value.derived_attributes) put_list(out, "derivedAttributes", *value.derived_attributes, write_derived);
     out.member("deviceClassName", value.device_class_name);
     put(out, "name", value.name);
     put_list(out, "selectors", value.selectors, write_selector);
@@ -348,6 +357,7 @@ void write(JsonText& out, const DeviceRequestAllocationResult& value) {
     out.member("pool", value.pool);
     out.member("request", value.request);
     put(out, "shareID", value.share_id);
+    if (value.skip_node_operations) put(out, "skipNodeOperations", *value.skip_node_operations);
     put_list(out, "tolerations", value.tolerations);
   });
 }
@@ -392,6 +402,7 @@ void write(JsonText& out, const ResourceSlice& value) {
       out.member("driver", value.driver);
       put(out, "nodeName", value.node_name);
       put_selector(out, value.node_selector);
+      put(out, "partitionTypeAttribute", value.partition_type_attribute);
       put(out, "perDeviceNodeSelection", value.per_device_node_selection);
       out.object("pool", [&] {
         out.member("generation", value.pool.generation);
@@ -404,6 +415,7 @@ void write(JsonText& out, const ResourceSlice& value) {
           to.member("name", set.name);
         });
       });
+      put(out, "skipNodeOperations", value.skip_node_operations);
     });
   });
 }

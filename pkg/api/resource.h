@@ -77,6 +77,8 @@ struct CounterSet {
 struct DeviceCounterConsumption {
   std::string counter_set;
   CounterMap counters;
+  // DRADeviceCompatibilityGroups: devices in use together on the set must all have one group in common, or all none.
+  std::vector<std::string> compatibility_groups{};
   bool operator==(const DeviceCounterConsumption&) const = default;
 };
 
@@ -122,6 +124,10 @@ struct ResourceSlice {
   bool per_device_node_selection = false;
   std::vector<Device> devices;
   std::vector<CounterSet> shared_counters;
+  // DRAPartitionableDevicesType: the attribute by which pool status groups partitions. Allocation does not read it.
+  std::string partition_type_attribute;
+  // DRAOptionalNodeOperations: what kubelet skips for these devices; copied into results.
+  std::vector<std::string> skip_node_operations;
   Rare<UnknownFields> unknown;
   bool operator==(const ResourceSlice&) const = default;
 };
@@ -155,6 +161,13 @@ struct DeviceToleration {
   bool operator==(const DeviceToleration&) const = default;
 };
 
+// DRADerivedAttributes: what an expression makes of a device, in the place of the device's own attribute of that name.
+struct DerivedAttribute {
+  std::string name;        // "domain/identifier"
+  std::string expression;  // CEL
+  bool operator==(const DerivedAttribute&) const = default;
+};
+
 // `exactly` of a request, or one entry of `firstAvailable` (which has a name and no admin access).
 struct DeviceSubRequest {
   std::string name;  // only in firstAvailable
@@ -165,6 +178,7 @@ struct DeviceSubRequest {
   bool admin_access = false;           // only in exactly
   std::vector<DeviceToleration> tolerations;
   std::map<std::string, std::string, std::less<>> capacity_requests;  // capacity name -> quantity
+  Rare<std::vector<DerivedAttribute>> derived_attributes;             // absent: none
   bool operator==(const DeviceSubRequest&) const = default;
 };
 
@@ -211,6 +225,7 @@ struct DeviceRequestAllocationResult {
   std::vector<std::string> binding_failure_conditions;
   std::optional<std::string> share_id;
   std::map<std::string, std::string, std::less<>> consumed_capacity;
+  Rare<std::vector<std::string>> skip_node_operations;  // of the slice; absent: none
   bool operator==(const DeviceRequestAllocationResult&) const = default;
 };
 

@@ -75,8 +75,10 @@ json full(const Kind& kind, const api::schema::ObjectType& type) {
   json object = test::full_object(type);
   if (std::string(kind.kind) == "ResourceSlice") {
     for (json& device : object["spec"]["devices"]) {
-      device.erase("nodeAllocatableResourceMappings");
-      if (device.contains("basic")) device["basic"].erase("nodeAllocatableResourceMappings");
+      for (const char* refused : {"nodeAllocatableResourceMappings", "nodeAllocatableResources"}) {
+        device.erase(refused);
+        if (device.contains("basic")) device["basic"].erase(refused);
+      }
     }
   }
   object["apiVersion"] = std::string("resource.k8s.io/") + (kind.package + sizeof("resource"));

@@ -73,8 +73,19 @@ CompileResult refused(const Issues& issues, std::string_view source, const Envir
   return refused(std::move(error));
 }
 
+// A scalar that an attribute can be, or one whose kind shows at run time.
+bool is_attribute(const Type* type) {
+  return type->kind == TypeKind::kBool || type->kind == TypeKind::kInt || type->kind == TypeKind::kString ||
+         type->is_dyn() || (type->kind == TypeKind::kObject && type->name == "kubernetes.Semver");
+}
+// Also where the gate of lists is off: stored expressions may be lists.
+bool is_list_of_attributes(const Type* type) {
+  return type->kind == TypeKind::kList && is_attribute(type->param(0));
+}
+
 // bool, or the type of attributes (k8s.io/dynamic-resource-allocation/cel CompileCELExpression).
 bool output_allowed(const Type* type, const Environment::Rep& env) {
+  if (env.options.derived_attributes) return is_attribute(type) || is_list_of_attributes(type);
   if (type->kind == TypeKind::kBool) return true;
   if (env.options.release == Release::k137) return type->kind == env.attribute_type->kind;
   return type->kind == TypeKind::kAny || (type->kind == TypeKind::kDyn && env.options.list_attributes);
@@ -119,9 +130,14 @@ CompileResult compile(std::string_view expression, const Environment& environmen
   if (env.device && !output_allowed(root->type, env)) {
     CompileError error;
     error.category = CompileCategory::kOutputType;
-    error.message = "must evaluate to bool or the unknown type, not " + runtime_text(root->type);
-    error.hint = "the expression is of type " + runtime_text(root->type) +
-                 ", and a selector is true or false: compare it, as in device.driver == \"example.com\"";
+    const bool derived = env.options.derived_attributes;
+    error.message = (derived ? "must evaluate to a primitive scalar (string, integer, boolean, semver) or a list of "
+                               "these scalars, not "
+                             : "must evaluate to bool or the unknown type, not ") +
+                    runtime_text(root->type);
+    if (!derived)
+      error.hint = "the expression is of type " + runtime_text(root->type) +
+                   ", and a selector is true or false: compare it, as in device.driver == \"example.com\"";
     return refused(std::move(error));
   }
   if (auto failed = lower(root, env, ast.node_count(), patterns, *program)) {

@@ -259,6 +259,9 @@ class Audit {
                         amount_text(counter.consumed) + " of " + amount_text(counter.total) +
                         " consumed, holders make it " + amount_text(drawn[c].amount));
     }
+    if (pool.any_groups() && !(set.in_use == pool.add_up_groups(set_name, set)))
+      drift(pool, "the kept compatibility groups in use on counter set " + text(set_name) +
+                      " differ from those of the devices in use");
     return set.users.size();
   }
 
@@ -293,7 +296,7 @@ class Audit {
     bool used = held && (!share || std::any_of(it->second.begin(), it->second.end(), [](const HolderRef& h) {
                   return h.opaque || (h.share == kNoStr && h.consumed.empty());
                 }));
-    bool free = !used && (held || pool.counters_fit(d));
+    bool free = !used && (held || pool.fits_in_use(d));
     bool known = false;
     pool.for_each_named(name, [&](uint32_t named) { known = known || named == d; });
     if (!known || held != test_bit(pool.charged(), d) || used != test_bit(pool.in_use(), d) ||

@@ -39,6 +39,8 @@ void DeviceIndex::set_features(const Features& features) {
   Features same = features;
   same.fractional_ranges = features_.fractional_ranges;
   same.selectors_of_137 = features_.selectors_of_137;
+  same.either_capacity_name = features_.either_capacity_name;
+  same.incomplete_pool_excludes_node = features_.incomplete_pool_excludes_node;
   DRA_CHECK(pool_index_.empty() || same == features_);
   features_ = features;
   ++next_serial_;  // other devices may satisfy a request
@@ -128,7 +130,7 @@ void DeviceIndex::apply_slice(const api::ResourceSlice& slice) {
   slice_pool_[slice.metadata.name] = pool.id;
   const PoolBefore before = before_change(pool);
   const std::unique_ptr<SliceTable> gone =
-      pool.put_slice(std::make_unique<SliceTable>(slice, strings_, shapes_, features_.ignored_fields));
+      pool.put_slice(std::make_unique<SliceTable>(slice, strings_, shapes_, features_));
   after_change(pool, before);
 }
 
@@ -426,8 +428,7 @@ bool DeviceIndex::matches(const api::ResourceSlice& slice) {
   const Pool* pool = find_pool(slice.driver, slice.pool.name);
   if (pool == nullptr) return false;
   auto it = pool->slices().find(slice.metadata.name);
-  return it != pool->slices().end() &&
-         it->second->same_as(SliceTable(slice, strings_, shapes_, features_.ignored_fields));
+  return it != pool->slices().end() && it->second->same_as(SliceTable(slice, strings_, shapes_, features_));
 }
 
 // ---- claims

@@ -12,7 +12,7 @@ struct GateName {
   std::string_view name;
   bool Features::*member;
 };
-constexpr std::array<GateName, 9> kGateNames{{
+constexpr std::array<GateName, 12> kGateNames{{
     {"DRAAdminAccess", &Features::admin_access},
     {"DRAPrioritizedList", &Features::prioritized_list},
     {"DRADeviceTaints", &Features::device_taints},
@@ -22,6 +22,9 @@ constexpr std::array<GateName, 9> kGateNames{{
     {"DRAListTypeAttributes", &Features::list_attributes},
     {"DRADeviceTaintRules", &Features::taint_rules},
     {"DRAFractionalCapacityRange", &Features::fractional_ranges},
+    {"DRADeviceCompatibilityGroups", &Features::compatibility_groups},
+    {"DRADerivedAttributes", &Features::derived_attributes},
+    {"DRAOptionalNodeOperations", &Features::optional_node_operations},
 }};
 
 // Gates of the same feature that do not affect allocation: accepted, so that a cluster's list can be used
@@ -30,9 +33,9 @@ constexpr std::array<std::string_view, 8> kOtherGates{
     "DynamicResourceAllocation",   "DRAResourceClaimDeviceStatus", "DRAResourceClaimGranularStatusAuthorization",
     "DRAExtendedResource",         "DRASchedulerFilterTimeout",    "DRAResourcePoolStatus",
     "DRAPartitionableDevicesType", "ResourceHealthStatus"};
-// The release that changed the features without a gate field, and the releases that somebody may ask for: those whose
-// rules are known. Servers of older ones are decided by the rules of 1.36 where they serve what these need.
-constexpr int kNewRules = 37, kOldestRules = 36, kNewestRules = 37;
+// The releases that changed the features without a gate field. Servers older than the oldest known release are decided
+// by its rules where they serve what these need.
+constexpr int kSelectorsOf137 = 37, kCapacitiesOf138 = 38;
 
 // Null for one of kOtherGates.
 Result<bool Features::*> find_gate(std::string_view name) {
@@ -84,12 +87,17 @@ std::optional<int> minor_version(std::string_view version) {
   return minor;
 }
 
+bool is_newer_than_known(std::string_view version) {
+  return minor_version(version).value_or(0) > kNewestKnownRelease;
+}
+
 Features features_of_release(std::string_view server_version) {
   Features features;
   features.list_attributes = true;
-  const bool new_rules = minor_version(server_version).value_or(0) >= kNewRules;
-  features.fractional_ranges = new_rules;
-  features.selectors_of_137 = new_rules;
+  const int minor = minor_version(server_version).value_or(0);
+  features.selectors_of_137 = minor >= kSelectorsOf137;
+  features.fractional_ranges = features.either_capacity_name = features.incomplete_pool_excludes_node =
+      minor >= kCapacitiesOf138;
   return features;
 }
 
@@ -100,9 +108,9 @@ Result<FeatureChoice> FeatureChoice::parse(std::string_view gates, std::string_v
   choice.version_ = std::string(trim(version));
   if (choice.version_.empty()) return choice;
   const std::optional<int> minor = minor_version(choice.version_);
-  if (!minor || *minor < kOldestRules || *minor > kNewestRules)
+  if (!minor || *minor < kOldestKnownRelease || *minor > kNewestKnownRelease)
     return fail(Code::kInvalidArgument, "--kubernetes-version: " + quote(choice.version_) +
-                                            " is not a release whose rules are known; write 1.36 or 1.37");
+                                            " is not a release whose rules are known; write 1.36, 1.37 or 1.38");
   return choice;
 }
 

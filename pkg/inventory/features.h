@@ -26,10 +26,23 @@ struct Features {
   bool list_attributes = false;    // DRAListTypeAttributes (alpha)
   // DRADeviceTaintRules: off in 1.36, but a server that serves the rules has it enabled. Off: rules are not watched.
   bool taint_rules = true;
-  bool fractional_ranges = false;  // DRAFractionalCapacityRange (1.37: on)
+  bool fractional_ranges = false;  // DRAFractionalCapacityRange (beta, but off on a 1.37 cluster by default)
+  // Off: a slice with groups makes its pool incomplete, as for kube-scheduler without the gate.
+  bool compatibility_groups = false;  // DRADeviceCompatibilityGroups (alpha in 1.37)
+  // Off: a claim that has some is refused by name.
+  bool derived_attributes = false;  // DRADerivedAttributes (alpha in 1.37)
+  // Off: the devices of a slice that uses it are not allocated.
+  bool optional_node_operations = false;  // DRAOptionalNodeOperations (alpha in 1.37)
 
   // No gate: selectors follow the rules of 1.37 (cel::Release::k137) instead of 1.36.
   bool selectors_of_137 = false;
+
+  // No gate: requests name a capacity of the driver's own domain with or without that domain, whichever the slice has
+  // (1.38). Before, only as the slice has it.
+  bool either_capacity_name = false;
+  // No gate: a request for all devices beside an incomplete pool excludes the node (1.38). Before, kube-scheduler ended
+  // the decision with an error. Only Options::strict_selector_errors distinguishes the two.
+  bool incomplete_pool_excludes_node = false;
 
   // No gate: kube-scheduler lets a node use a complete older generation of a pool whose newer slices name only other
   // nodes. Drivers that publish every node under one pool name count generations per node, so this is on. The API says
@@ -49,8 +62,17 @@ struct Features {
             .binding_conditions = false,
             .taint_rules = false};
   }
-  static Features all() { return {.list_attributes = true, .fractional_ranges = true}; }
+  static Features all() {
+    return {.list_attributes = true,
+            .fractional_ranges = true,
+            .compatibility_groups = true,
+            .derived_attributes = true,
+            .optional_node_operations = true};
+  }
 };
+
+// The minor versions whose rules are known.
+inline constexpr int kOldestKnownRelease = 36, kNewestKnownRelease = 38;
 
 // The named gates on, all others off. DRA gates of 1.36 that do not affect allocation are accepted and ignored; the
 // error for any other gate names it.
@@ -61,6 +83,9 @@ Result<Features> features_from_flag(std::string_view text, Features base = {});
 // The minor version in "1.37", "v1.37.0-beta.0" or "v1.36.2+vendor"; nullopt for other texts and major versions.
 std::optional<int> minor_version(std::string_view version);
 
+// Its rules are not known: those of kNewestKnownRelease are used.
+bool is_newer_than_known(std::string_view version);
+
 // The features to use if only the server's release is known ("v1.36.2", the gitVersion of GET /version; a text that is
 // not a version counts as 1.36).
 //
@@ -69,8 +94,11 @@ std::optional<int> minor_version(std::string_view version);
 // object shows that the gate is or was on. Therefore features whose rules read only such fields are on. That includes
 // DRAListTypeAttributes, off by default upstream: a server whose gate is off refuses an attribute with a list, and on
 // devices without lists every selector that compiles without the gate has the same outcome with it
-// (ListAttributes.MakeNoDifferenceWhereNoDeviceHasAny in pkg/cel). Features without a field follow the release:
-// DRAFractionalCapacityRange and the selector rules from 1.37 on.
+// (ListAttributes.MakeNoDifferenceWhereNoDeviceHasAny in pkg/cel). The alpha gates of 1.37 are off, as they are in
+// kube-scheduler: what is stored in spite of that is treated as kube-scheduler treats it, and every refusal names the
+// gate. Features without a field follow the release: the selector rules from 1.37 on, both names of a capacity from
+// 1.38 on. DRAFractionalCapacityRange is on from 1.38 on: a 1.37 server has it only with --min-compatibility-version.
+// A release newer than kNewestKnownRelease has the rules of that.
 Features features_of_release(std::string_view server_version);
 
 // The operator's choice of gates and release. Anything not chosen follows the server. A plain value.

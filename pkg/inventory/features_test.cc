@@ -24,16 +24,44 @@ TEST(Features, FollowTheRelease) {
     EXPECT_FALSE(features.fractional_ranges) << text;
     EXPECT_TRUE(features.list_attributes) << text;
   }
-  for (const char* text : {"v1.37.0", "v1.38.0-alpha.1"}) {
+  // A default 1.37 cluster has fractional ranges off, and no client can see that it is otherwise.
+  EXPECT_TRUE(features_of_release("v1.37.0").selectors_of_137);
+  EXPECT_FALSE(features_of_release("v1.37.0").fractional_ranges);
+  EXPECT_FALSE(features_of_release("v1.37.0").either_capacity_name);
+  EXPECT_FALSE(features_of_release("v1.37.0").incomplete_pool_excludes_node);
+  for (const char* text : {"v1.38.0-alpha.2", "v1.39.0", "v1.50.1"}) {
     EXPECT_TRUE(features_of_release(text).selectors_of_137) << text;
     EXPECT_TRUE(features_of_release(text).fractional_ranges) << text;
+    EXPECT_TRUE(features_of_release(text).either_capacity_name) << text;
+    EXPECT_TRUE(features_of_release(text).incomplete_pool_excludes_node) << text;
   }
+  for (const char* text : {"v1.36.2", "v1.37.0", "v1.38.0"}) {
+    EXPECT_FALSE(features_of_release(text).compatibility_groups) << text;
+    EXPECT_FALSE(features_of_release(text).derived_attributes) << text;
+    EXPECT_FALSE(features_of_release(text).optional_node_operations) << text;
+    EXPECT_FALSE(is_newer_than_known(text)) << text;
+  }
+  EXPECT_TRUE(is_newer_than_known("v1.39.0"));
+  EXPECT_FALSE(is_newer_than_known("nonsense"));
+}
+
+TEST(Features, TheGatesOf137AreTurnedOnByName) {
+  const auto choice = FeatureChoice::parse(
+      "DRADeviceCompatibilityGroups=true,DRADerivedAttributes=true,DRAOptionalNodeOperations=true,"
+      "DRAFractionalCapacityRange=true,DRAPartitionableDevicesType=true",
+      "");
+  ASSERT_TRUE(choice) << choice.error().message();
+  const Features features = choice->on("v1.37.0");
+  EXPECT_TRUE(features.compatibility_groups && features.derived_attributes && features.optional_node_operations &&
+              features.fractional_ranges);
+  EXPECT_TRUE(FeatureChoice::parse("", "1.38"));
+  EXPECT_FALSE(FeatureChoice::parse("", "1.39"));
 }
 
 TEST(Features, WhatIsSaidWinsOverTheServer) {
   const auto choice = FeatureChoice::parse("DRAFractionalCapacityRange=false, DRAListTypeAttributes=false", "");
   ASSERT_TRUE(choice);
-  EXPECT_FALSE(choice->on("v1.37.0").fractional_ranges);
+  EXPECT_FALSE(choice->on("v1.38.0").fractional_ranges);
   EXPECT_FALSE(choice->on("v1.37.0").list_attributes);
   EXPECT_TRUE(choice->on("v1.37.0").selectors_of_137);
   EXPECT_EQ(choice->said(&Features::list_attributes), false);

@@ -58,6 +58,15 @@ api::ResourceSlice random_slice(Random& random, int number) {
   return slice;
 }
 
+// By chance groups on what the devices draw: some lists, some sets without.
+void add_groups(Random& random, api::ResourceSlice& slice) {
+  if (random.below(2) == 0) return;
+  for (api::Device& device : slice.devices)
+    for (api::DeviceCounterConsumption& consumption : device.consumes_counters)
+      for (uint64_t groups = random.below(3); groups > 0; --groups)
+        consumption.compatibility_groups.push_back("g" + std::to_string(random.below(3)));
+}
+
 api::AllocationResult random_allocation(Random& random) {
   api::AllocationResult result;
   for (uint64_t i = random.below(3) + 1; i > 0; --i) {
@@ -107,7 +116,7 @@ std::string picture(Inventory& inventory) {
   return text;
 }
 
-void test_histories(const Features& features, uint64_t seeds) {
+void test_histories(const Features& features, uint64_t seeds, bool with_groups = false) {
   for (uint64_t seed = 1; seed <= seeds; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     SeededRandom random(seed);
@@ -124,7 +133,8 @@ void test_histories(const Features& features, uint64_t seeds) {
       const std::string uid = "c" + std::to_string(random.below(6));
       const uint64_t what = random.below(10);
       if (what < 5) {
-        const api::ResourceSlice slice = random_slice(random, number);
+        api::ResourceSlice slice = random_slice(random, number);
+        if (with_groups) add_groups(random, slice);
         slices[slice.metadata.name] = slice;
         inventory.apply_slice(slice);
       } else if (what == 5) {
@@ -162,6 +172,13 @@ TEST(InventoryIncremental, AlsoWithStaleGenerationsAndWithoutCounters) {
   Features plain;
   plain.partitionable = plain.consumable = false;
   test_histories(plain, 30);
+}
+
+TEST(InventoryIncremental, AlsoWithCompatibilityGroups) {
+  Features on;
+  on.compatibility_groups = true;
+  test_histories(on, 10, true);
+  test_histories(Features(), 3, true);  // their gate off: the pools are incomplete
 }
 
 TEST(InventoryBits, InsertingAndRemovingMovesLaterBits) {

@@ -43,7 +43,7 @@ class Inventory {
 
   const Features& features() const;
   // For a server whose release becomes known late, or changes. Once there are slices, only features that slices do not
-  // depend on may change: fractional_ranges, selectors_of_137. Allocators must clear their caches afterwards.
+  // depend on may change: those that follow the release. Allocators must clear their caches afterwards.
   void set_features(const Features& features);
 
   // ---- what exists. Each call replaces the object of the same name. No object is rejected: a fault in a slice makes

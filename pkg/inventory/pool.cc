@@ -64,6 +64,7 @@ void Pool::enlist(const SliceTable& slice) {
   of.slices.insert(&slice);
   ++of.announced[slice.announced];
   if (!slice.problem.empty()) of.unusable.insert(&slice);
+  if (!slice.hidden.empty()) of.hidden.insert(&slice);
   of.not_of_one_node += !is_of_one_node(slice);
   if (!slice.pool_refused.empty()) of.refusing.insert(&slice);
   if (!slice.refused.empty()) of.refusing_some.insert(&slice);
@@ -74,6 +75,7 @@ void Pool::strike(const SliceTable& slice) {
   of->second.not_of_one_node -= !is_of_one_node(slice);
   of->second.slices.erase(&slice);
   of->second.unusable.erase(&slice);
+  of->second.hidden.erase(&slice);
   of->second.refusing.erase(&slice);
   of->second.refusing_some.erase(&slice);
   auto announced_by = of->second.announced.find(slice.announced);
@@ -143,9 +145,9 @@ std::vector<Amount> Pool::sum_consumed(uint32_t device, const std::vector<Holder
   std::vector<Amount> sums(capacities.entries.size(), 0);
   for (const HolderRef& holder : list) {
     if (layer == Layer::kObserved && !holder.observed) continue;
+    // By either name whatever the release: counting too little would hand a capacity out twice.
     for (const auto& [capacity, amount] : holder.consumed)
-      for (size_t i = 0; i < sums.size(); ++i)
-        if (capacities.entries[i].name == strings_.text(capacity)) sums[i] += amount;
+      if (const size_t i = capacities.find(strings_.text(capacity), true); i < sums.size()) sums[i] += amount;
   }
   return sums;
 }
@@ -174,7 +176,7 @@ void Pool::refresh_device(uint32_t device) {
 }
 
 void Pool::refresh_available(uint32_t device) {
-  bool free = !test_bit(in_use_.data(), device) && (test_bit(charged_.data(), device) || counters_fit(device));
+  bool free = !test_bit(in_use_.data(), device) && (test_bit(charged_.data(), device) || fits_in_use(device));
   assign_bit(available_.data(), device, free);
 }
 
@@ -207,6 +209,7 @@ bool Pool::used_up(uint32_t device) const {
 uint32_t Pool::count_free(const uint64_t* among) const {
   uint32_t count = 0;
   std::vector<Amount> taken(counters_.size(), 0);
+  std::map<StrId, GroupState> groups;  // of those counted, beside those in use
   for (size_t w = 0; w < words(); ++w) {
     uint64_t word = available_[w] & among[w];
     if (counters_.empty() && shared_.empty()) {
@@ -223,6 +226,12 @@ uint32_t Pool::count_free(const uint64_t* among) const {
       for (const CounterUse* use = uses_begin(device); draws && fits && use != end; ++use) {
         const Counter& counter = counters_[use->counter];
         fits = counter.total - counter.consumed - taken[use->counter] >= use->amount;
+      }
+      if (draws && any_groups()) {
+        for_each_set(device, [&](StrId set, const Groups& own) {
+          fits = fits && groups.try_emplace(set, groups_in_use(set)).first->second.admits(own);
+        });
+        if (fits) for_each_set(device, [&](StrId set, const Groups& own) { groups[set].add(own); });
       }
       if (!fits) continue;
       ++count;

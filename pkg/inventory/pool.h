@@ -169,6 +169,21 @@ class Pool {
       if (counters_[use->counter].total - counters_[use->counter].consumed < use->amount) return false;
     return true;
   }
+  // Some slice that counts has compatibility groups, and their gate is on.
+  bool any_groups() const { return grouped_parts_ > 0; }
+  // Calls f(StrId set, const Groups&) for each counter set that the device draws on.
+  template <class F>
+  void for_each_set(uint32_t device, F&& f) const {
+    uint32_t local;
+    const SliceTable& slice = slice_of(device, &local);
+    if (!features_.partitionable) return;
+    for (StrId set : sets_of(slice, slice.use_first[local], slice.use_first[local + 1]))
+      f(set, groups_of(slice, local, set));
+  }
+  // Kept only while any_groups().
+  const GroupState& groups_in_use(StrId set) const;
+  // Beside the devices in use, which may include this one.
+  bool groups_fit(uint32_t device) const;
   // How many of the devices in `among` can be allocated now, all together: not in use and with capacity left; of
   // devices that share counters, those that fit together, in order.
   uint32_t count_free(const uint64_t* among) const;
@@ -213,6 +228,7 @@ class Pool {
     std::set<const SliceTable*, ByName> slices;
     std::map<int64_t, uint32_t> announced;              // announced numbers of slices, and by how many
     std::set<const SliceTable*, ByName> unusable;       // with a problem
+    std::set<const SliceTable*, ByName> hidden;         // that are not seen
     std::set<const SliceTable*, ByName> refusing;       // that refuse the pool
     std::set<const SliceTable*, ByName> refusing_some;  // that refuse devices
     size_t not_of_one_node = 0;                         // slices with counters, or that do not name one node as a whole
@@ -230,6 +246,7 @@ class Pool {
     std::vector<std::pair<const SliceTable*, const CounterSetTable*>> publishers;
     std::vector<std::pair<StrId, uint32_t>> counters;  // name; into counters_
     std::vector<DeviceRef> users;                      // devices that consume from it, each once
+    GroupState in_use;                                 // only while any_groups()
   };
 
   // pool.cc: which slices count
@@ -247,6 +264,7 @@ class Pool {
   void judge_refusals(const Generation& newest);
 
   // pool_parts.cc: the devices of a slice that counts
+  bool has_groups(const SliceTable& slice) const;
   void add_part(const SliceTable& slice, bool stale);
   void remove_part(size_t position);
   void clear_parts();
@@ -291,6 +309,15 @@ class Pool {
   void count_unpublished(Part& part, int by);
   void charge(uint32_t device, bool on);
   void refresh_users(const std::vector<StrId>& set_names);
+
+  // pool_groups.cc
+  static const Groups& groups_of(const SliceTable& slice, uint32_t local, StrId set);
+  GroupState add_up_groups(StrId set_name, const CounterSet& set) const;
+  void refresh_all_groups();
+  bool fits_in_use(uint32_t device) const {
+    return counters_fit(device) && (grouped_parts_ == 0 || groups_fit(device));
+  }
+
   std::vector<StrId> sets_of(const SliceTable& slice, uint32_t first_use, uint32_t last_use) const;
   void drop_if_idle(StrId set_name);
   // `among`: only these slices; null: all.
@@ -312,6 +339,7 @@ class Pool {
   std::vector<uint32_t> free_slots_;
   uint32_t size_ = 0;
   size_t stale_parts_ = 0;
+  size_t grouped_parts_ = 0;
   uint32_t stale_first_ = 0;
   bool differs_ = false;
   mutable Places by_place_;

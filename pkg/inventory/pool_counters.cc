@@ -174,6 +174,7 @@ void Pool::refresh_users(const std::vector<StrId>& set_names) {
   for (StrId set_name : sets) {
     auto it = sets_.find(set_name);
     if (it == sets_.end()) continue;
+    if (any_groups()) it->second.in_use = add_up_groups(set_name, it->second);
     for (DeviceRef user : it->second.users) refresh_available(number_of(user));
   }
 }

@@ -26,7 +26,8 @@ bool announce_the_same(const Slices& slices) {
 // Whether the slices of one node and generation are a pool of their own that can be used.
 bool are_a_usable_pool(const Slices& slices) {
   return announce_the_same(slices) && static_cast<int64_t>(slices.size()) == slices.front()->announced &&
-         std::all_of(slices.begin(), slices.end(), [](const SliceTable* slice) { return slice->problem.empty(); }) &&
+         std::all_of(slices.begin(), slices.end(),
+                     [](const SliceTable* slice) { return slice->problem.empty() && slice->hidden.empty(); }) &&
          name_published_twice(slices) == kNoStr;
 }
 
@@ -124,7 +125,10 @@ void Pool::judge() {
     state = PoolState::kInvalid;
     reason = std::move(text);
   };
-  if (newest.announced.size() > 1 || seen != announced) {
+  if (!newest.hidden.empty()) {
+    state = PoolState::kIncomplete;
+    reason = (*newest.hidden.begin())->hidden;
+  } else if (newest.announced.size() > 1 || seen != announced) {
     state = PoolState::kIncomplete;
     reason = newest.announced.size() > 1
                  ? "slices of generation " + std::to_string(generation) + " announce different resourceSliceCount"
@@ -156,10 +160,14 @@ Judgement Pool::judge_for(const std::vector<const SliceTable*>& relevant) const 
   if (state == PoolState::kComplete || !differs_ || relevant.empty()) return {state, reason};
   const int64_t promised = relevant.front()->announced;
   const bool whole = static_cast<int64_t>(relevant.size()) == promised;
+  const Generation& newest = generations_.rbegin()->second;
+  const auto hidden =
+      std::find_if(relevant.begin(), relevant.end(), [](const SliceTable* slice) { return !slice->hidden.empty(); });
+  if (hidden != relevant.end()) return {PoolState::kIncomplete, (*hidden)->hidden};
+  if (!whole && !newest.hidden.empty()) return {PoolState::kIncomplete, (*newest.hidden.begin())->hidden};
   if (!announce_the_same(relevant) || (!whole && seen != promised)) return {PoolState::kIncomplete, reason};
   const auto faulty =
       std::find_if(relevant.begin(), relevant.end(), [](const SliceTable* slice) { return !slice->problem.empty(); });
-  const Generation& newest = generations_.rbegin()->second;
   if (faulty != relevant.end()) return {PoolState::kInvalid, (*faulty)->problem};
   if (!whole && !newest.unusable.empty()) return {PoolState::kInvalid, (*newest.unusable.begin())->problem};
   if (const StrId twice = name_published_twice(relevant); twice != kNoStr)

@@ -6,6 +6,10 @@
 
 namespace dra::inventory {
 
+bool Pool::has_groups(const SliceTable& slice) const {
+  return !slice.groups.empty() && features_.compatibility_groups && features_.partitionable;
+}
+
 void Pool::add_part(const SliceTable& slice, bool stale) {
   auto fresh_end = live_.end() - static_cast<ptrdiff_t>(stale_parts_);
   auto at = stale ? std::lower_bound(fresh_end, live_.end(), &slice, Generation::ByName())
@@ -54,12 +58,14 @@ void Pool::add_part(const SliceTable& slice, bool stale) {
   }
   for (uint32_t local = 0; local < slice.size(); ++local) refresh_available(first + local);
   refresh_users(touched);
+  if (has_groups(slice) && grouped_parts_++ == 0) refresh_all_groups();
 }
 
 void Pool::remove_part(size_t position) {
   Part& part = *parts_[position];
   const SliceTable& slice = *part.table;
   const uint32_t first = first_[position], count = slice.size();
+  const bool grouped = has_groups(slice);
   std::vector<StrId> touched;
   for (uint32_t local = 0; local < slice.size(); ++local) {
     if (!test_bit(charged_.data(), first + local)) continue;
@@ -86,6 +92,7 @@ void Pool::remove_part(size_t position) {
   parts_.erase(parts_.begin() + static_cast<ptrdiff_t>(position));
   renumber(position);
   refresh_users(touched);
+  if (grouped && --grouped_parts_ == 0) refresh_all_groups();
 }
 
 void Pool::clear_parts() {
@@ -99,7 +106,7 @@ void Pool::clear_parts() {
   slots_.clear();
   free_slots_.clear();
   size_ = stale_first_ = 0;
-  stale_parts_ = 0;
+  stale_parts_ = grouped_parts_ = 0;
   names_.clear();
   twice_.clear();
   counters_.clear();

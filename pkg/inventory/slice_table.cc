@@ -46,13 +46,14 @@ bool read_policy(const api::CapacityRequestPolicy& policy, const std::string& wh
   return true;
 }
 
-std::string shape_key(const api::Device& device) {
+std::string shape_key(std::string_view driver, const api::Device& device) {
   std::string key;
   auto add = [&key](std::string_view text) {
     key += std::to_string(text.size());
     key += ':';
     key += text;
   };
+  add(driver);
   for (const auto& [name, capacity] : device.capacity) {
     add(name);
     add(capacity.value);
@@ -82,12 +83,29 @@ bool spoils(const api::DeviceAttribute& value) {
 
 }  // namespace
 
-std::shared_ptr<const CapacityShape> ShapeCache::shape(const api::Device& device, std::string* problem) {
-  std::string key = shape_key(device);
+size_t CapacityShape::find(std::string_view capacity, bool either) const {
+  const auto published = [this](auto&& same) {
+    const auto found = std::find_if(entries.begin(), entries.end(), same);
+    return found == entries.end() ? kNoEntry : static_cast<size_t>(found - entries.begin());
+  };
+  const size_t exact = published([&](const CapacityEntry& entry) { return entry.name == capacity; });
+  if (exact != kNoEntry || !either) return exact;
+  const auto qualifies = [this](std::string_view full, std::string_view bare) {
+    return full.size() == driver.size() + 1 + bare.size() && full.starts_with(driver) && full[driver.size()] == '/' &&
+           full.ends_with(bare);
+  };
+  return published(
+      [&](const CapacityEntry& entry) { return qualifies(entry.name, capacity) || qualifies(capacity, entry.name); });
+}
+
+std::shared_ptr<const CapacityShape> ShapeCache::shape(std::string_view driver, const api::Device& device,
+                                                       std::string* problem) {
+  std::string key = shape_key(driver, device);
   if (auto it = shapes_.find(key); it != shapes_.end())
     if (auto shape = it->second.lock()) return shape;
   auto shape = std::make_shared<CapacityShape>();
   shape->serial = next_serial_++;
+  shape->driver = driver;
   bool good = true;
   for (const auto& [name, capacity] : device.capacity) {
     CapacityEntry entry;
@@ -114,7 +132,7 @@ std::shared_ptr<const CapacityShape> ShapeCache::shape(const api::Device& device
 }
 
 SliceTable::SliceTable(const api::ResourceSlice& slice, Strings& strings, ShapeCache& shape_cache,
-                       const api::IgnoredFields& ignored)
+                       const Features& features)
     : name(slice.metadata.name),
       generation(slice.pool.generation),
       announced(slice.pool.resource_slice_count),
@@ -147,7 +165,8 @@ SliceTable::SliceTable(const api::ResourceSlice& slice, Strings& strings, ShapeC
   for (size_t i = 0; i < count; ++i)
     add_device(slice.devices[i], i == 0 ? nullptr : &slice.devices[i - 1], shape_cache);
   add_counter_sets(slice.shared_counters);
-  if (slice.unknown) refuse(slice, ignored);
+  if (slice.unknown) refuse(slice, features.ignored_fields);
+  follow_gates(slice, features);
   make_marks();
   attrs.shrink_to_fit();
   uses.shrink_to_fit();
@@ -169,6 +188,10 @@ SliceTable::~SliceTable() {
     strings_.release(use.counter);
   }
   for (StrId set : bare_sets) strings_.release(set);
+  for (const auto& [at, list] : groups) {
+    strings_.release(at.second);
+    for (StrId group : list) strings_.release(group);
+  }
   for (const CounterSetTable& set : counter_sets) {
     strings_.release(set.name);
     for (const auto& [counter, amount] : set.counters) strings_.release(counter);
@@ -190,11 +213,25 @@ bool SliceTable::same_as(const SliceTable& other) const {
          attrs == other.attrs && shape_of == other.shape_of && same_shapes && use_first == other.use_first &&
          uses == other.uses && amounts == other.amounts && bare_sets == other.bare_sets &&
          taints_of == other.taints_of && taint_sets == other.taint_sets && device_where == other.device_where &&
-         conditions == other.conditions && counter_sets == other.counter_sets;
+         conditions == other.conditions && counter_sets == other.counter_sets && groups == other.groups &&
+         hidden == other.hidden && skip_operations == other.skip_operations;
 }
 
 void SliceTable::note(std::string text) {
   if (problem.empty()) problem = "ResourceSlice " + quote(name) + ": " + std::move(text);
+}
+
+// What is published for a gate that is off.
+void SliceTable::follow_gates(const api::ResourceSlice& slice, const Features& features) {
+  skip_operations = slice.skip_node_operations;
+  if (!skip_operations.empty() && !features.optional_node_operations && pool_refused.empty())
+    pool_refused = "ResourceSlice " + quote(name) +
+                   ": spec.skipNodeOperations is for the feature gate DRAOptionalNodeOperations, which is off: remove "
+                   "the field, or enable the gate in the cluster and by --feature-gates=DRAOptionalNodeOperations=true";
+  if (groups.empty() || features.compatibility_groups) return;
+  hidden = "ResourceSlice " + quote(name) + ": device " + quote(strings_.text(names[groups.begin()->first.first])) +
+           " has compatibilityGroups, for the feature gate DRADeviceCompatibilityGroups, which is off: remove them, or "
+           "enable the gate in the cluster and by --feature-gates=DRADeviceCompatibilityGroups=true";
 }
 
 void SliceTable::refuse(const api::ResourceSlice& slice, const api::IgnoredFields& ignored) {
@@ -280,7 +317,7 @@ void SliceTable::add_shape(const api::Device& device, const api::Device* last, S
     return;
   }
   std::string capacity_problem;
-  std::shared_ptr<const CapacityShape> shape = shape_cache.shape(device, &capacity_problem);
+  std::shared_ptr<const CapacityShape> shape = shape_cache.shape(strings_.text(driver), device, &capacity_problem);
   if (!capacity_problem.empty()) note("device " + quote(device.name) + ": " + capacity_problem);
   size_t at = shapes.size();
   while (at > 0 && shapes[at - 1] != shape) --at;
@@ -370,8 +407,27 @@ Amount SliceTable::counter_amount(const api::Device& device, const std::string& 
   return good_amounts_[text] = to_amount(quantity);
 }
 
+// A consumption of no counter uses its set for nothing.
+void SliceTable::add_groups(const api::DeviceCounterConsumption& consumption) {
+  if (consumption.compatibility_groups.empty() || consumption.counters.empty()) return;
+  const StrId set = strings_.intern(consumption.counter_set);
+  const auto [at, fresh] = groups.try_emplace({size() - 1, set});
+  if (!fresh) strings_.release(set);
+  Groups& list = at->second;
+  for (const std::string& text : consumption.compatibility_groups) {
+    const StrId group = strings_.intern(text);
+    const auto place = std::lower_bound(list.begin(), list.end(), group);
+    if (place != list.end() && *place == group) {
+      strings_.release(group);
+    } else {
+      list.insert(place, group);
+    }
+  }
+}
+
 void SliceTable::add_uses(const api::Device& device) {
   for (const api::DeviceCounterConsumption& consumption : device.consumes_counters) {
+    add_groups(consumption);
     if (consumption.counters.empty()) bare_sets.push_back(strings_.intern(consumption.counter_set));
     for (const auto& [counter, text] : consumption.counters) {
       const Amount amount = counter_amount(device, consumption.counter_set, counter, text);

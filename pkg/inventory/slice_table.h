@@ -16,6 +16,7 @@
 
 #include "pkg/api/resource.h"
 #include "pkg/inventory/amount.h"
+#include "pkg/inventory/compatibility.h"
 #include "pkg/inventory/features.h"
 #include "pkg/inventory/hash128.h"
 #include "pkg/inventory/strings.h"
@@ -43,9 +44,14 @@ struct CapacityEntry {
   std::optional<CapacityPolicy> policy;
 };
 
-// All capacities of a device; devices with equal capacities share it. `serial` is never reused.
+// All capacities of a device; devices of one driver with equal capacities share it. `serial` is never reused.
 struct CapacityShape {
+  static constexpr size_t kNoEntry = SIZE_MAX;
   std::vector<CapacityEntry> entries;  // by name
+  std::string driver;
+  // The entry that is published as `name`. `either`: or else the one that means the same with, or without, the driver's
+  // domain. kNoEntry: none.
+  size_t find(std::string_view name, bool either) const;
   uint64_t serial = 0;
 };
 
@@ -107,7 +113,7 @@ struct CounterSetTable {
 class ShapeCache {
  public:
   // Writes a faulty capacity ("capacity \"x\": ...") to `problem`.
-  std::shared_ptr<const CapacityShape> shape(const api::Device& device, std::string* problem);
+  std::shared_ptr<const CapacityShape> shape(std::string_view driver, const api::Device& device, std::string* problem);
 
  private:
   std::map<std::string, std::weak_ptr<const CapacityShape>, std::less<>> shapes_;
@@ -117,8 +123,7 @@ class ShapeCache {
 
 class SliceTable {
  public:
-  SliceTable(const api::ResourceSlice& slice, Strings& strings, ShapeCache& shapes,
-             const api::IgnoredFields& ignored = {});
+  SliceTable(const api::ResourceSlice& slice, Strings& strings, ShapeCache& shapes, const Features& features = {});
   ~SliceTable();
   SliceTable(const SliceTable&) = delete;
   SliceTable& operator=(const SliceTable&) = delete;
@@ -149,6 +154,8 @@ class SliceTable {
   Where where;
   bool has_counter_sets = false;
   std::string problem;
+  // Why the slice is not seen, which leaves its pool incomplete: it has compatibility groups, and their gate is off.
+  std::string hidden;
   // Of what is not known: why the whole pool is refused; empty if it is not. And why each device is that has kRefused.
   std::string pool_refused;
   std::map<uint32_t, uint32_t> refused;  // by device; into `refusals`
@@ -173,6 +180,9 @@ class SliceTable {
   std::vector<std::vector<api::DeviceTaint>> taint_sets;  // [0] is empty
   std::map<uint32_t, BindingConditions> conditions;
   std::vector<CounterSetTable> counter_sets;
+  // Compatibility groups by device and counter set; only where there are some.
+  std::map<std::pair<uint32_t, StrId>, Groups> groups;
+  std::vector<std::string> skip_operations;  // spec.skipNodeOperations
 
  private:
   // Devices of a slice mostly repeat the previous one: `last` is the previous device, or null.
@@ -181,6 +191,8 @@ class SliceTable {
   void add_attributes(const api::Device& device, const api::Device* last);
   void make_marks();
   void add_uses(const api::Device& device);
+  void add_groups(const api::DeviceCounterConsumption& consumption);
+  void follow_gates(const api::ResourceSlice& slice, const Features& features);
   Amount counter_amount(const api::Device& device, const std::string& set, const std::string& counter,
                         const std::string& text);
   void add_counter_sets(const std::vector<api::CounterSet>& sets);

@@ -22,15 +22,16 @@ std::string code_of(const api::VersionText& v) {
   return "v" + v.text;
 }
 
+void append_element(std::string& list, const std::string& element) {
+  const auto size = static_cast<uint32_t>(element.size());
+  list.append(reinterpret_cast<const char*>(&size), 4);
+  list += element;
+}
+
 template <class T>
 std::string code_of(const std::vector<T>& list) {
   std::string code = "l";
-  for (const T& item : list) {
-    std::string element = code_of(item);
-    uint32_t size = static_cast<uint32_t>(element.size());
-    code.append(reinterpret_cast<const char*>(&size), 4);
-    code += element;
-  }
+  for (const T& item : list) append_element(code, code_of(item));
   return code;
 }
 
@@ -52,6 +53,12 @@ std::string encode_value(const api::DeviceAttribute& value) {
         }
       },
       value);
+}
+
+std::string encode_list(const std::vector<std::string>& elements) {
+  std::string code = "l";
+  for (const std::string& element : elements) append_element(code, element);
+  return code;
 }
 
 std::vector<std::string_view> value_elements(std::string_view code) {

@@ -13,6 +13,8 @@
 namespace dra::inventory {
 
 std::string encode_value(const api::DeviceAttribute& value);
+// A list of these values, each encoded.
+std::string encode_list(const std::vector<std::string>& elements);
 // The codes of the elements of a list; a scalar is a list of one. The views point into `code`.
 std::vector<std::string_view> value_elements(std::string_view code);
 // The value that was encoded.

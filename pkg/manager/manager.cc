@@ -114,8 +114,11 @@ struct Manager::Impl {
 
   // ---- the release
 
+  std::string warned_of;
+
   // True when this changes any decision.
   bool follow_release(const std::string& server_version) {
+    warn_if_newer(server_version);
     const inventory::Features features = features_of(options, server_version);
     if (features == inventory.features()) return false;
     log::info("Features follow the API server",
@@ -126,6 +129,16 @@ struct Manager::Impl {
     inventory.set_features(features);
     allocator.clear_caches();
     return true;
+  }
+
+  void warn_if_newer(const std::string& server_version) {
+    if (server_version == warned_of) return;
+    warned_of = server_version;
+    if (inventory::is_newer_than_known(server_version))
+      log::warning(
+          "The API server is of a newer release than this version knows: it decides by the rules of the newest "
+          "that it knows, and allocates nothing that has a field it does not know",
+          {{"version", server_version}, {"newest", "1." + std::to_string(inventory::kNewestKnownRelease)}});
   }
 
   // The control plane may have been upgraded since the last term. An error changes nothing.

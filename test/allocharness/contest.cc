@@ -20,6 +20,7 @@ Result<std::unique_ptr<Contest>> Contest::make(const oracle::World& world, const
   Result<inventory::Features> features = inventory::features_from_gates({world.gates.begin(), world.gates.end()});
   if (!features) return fail(features.error());
   features->stale_generations = world.stale_generations;
+  features->either_capacity_name = world.either_capacity_name;
   std::unique_ptr<Contest> contest(new Contest(*features));
   contest->fill(world);
   contest->allocator_ = std::make_unique<allocator::Allocator>(contest->inventory_, options, contest->random_);

@@ -144,6 +144,8 @@ std::string difference(const oracle::World& world, bool* undecided) {
         return "there is no solution, the allocator says " + outcome_text(decision);
       break;
     case oracle::Answer::kError:
+      if (verdict.must_fail && decision.outcome != Outcome::kError)
+        return verdict.error + "; the allocator says " + outcome_text(decision);
       return feasible ? "the allocator decided although " + verdict.error : "";
     case oracle::Answer::kTooBig:
       break;

@@ -8,6 +8,7 @@
 #include "pkg/base/random.h"
 #include "test/allocharness/contest.h"
 #include "test/allocharness/judge.h"
+#include "test/oracle/checker.h"
 #include "test/oracle/generator.h"
 
 namespace dra::allocharness::property_test {
@@ -27,6 +28,57 @@ TEST(AllocatorProperty, RandomWorldsAgreeWithTheOracle) {
   EXPECT_EQ(result.failures, 0u) << result.report;
   EXPECT_EQ(result.cases, campaign.cases);
   EXPECT_LT(result.undecided, result.cases / 50 + 1);
+}
+
+// Worlds with what 1.37 and 1.38 add, together and by themselves.
+TEST(AllocatorProperty, RandomWorldsOf137AgreeWithTheOracle) {
+  const uint64_t cases = from_environment("DRA_ALLOCATOR_CASES", 2'000);
+  for (const int with : {7, 1, 2}) {
+    Campaign campaign;
+    campaign.first_seed = from_environment("DRA_SEED", 1);
+    campaign.cases = with == 7 ? cases : cases / 10;
+    campaign.ingredients.compatibility_groups = (with & 1) != 0;
+    campaign.ingredients.derived_attributes = (with & 2) != 0;
+    campaign.ingredients.either_capacity_name = (with & 4) != 0;
+    std::cout << "random worlds of 1.37 from seed " << campaign.first_seed << ", " << campaign.cases << " of them\n";
+    const CampaignResult result = run_random(campaign);
+    EXPECT_EQ(result.failures, 0u) << result.report;
+    EXPECT_LT(result.undecided, result.cases / 20 + 1);
+  }
+}
+
+// The strategies that compare nodes and devices fit exactly where first-fit does, by the same rules.
+TEST(AllocatorProperty, BestFitObeysTheRulesOf137) {
+  const uint64_t first = from_environment("DRA_SEED", 1);
+  std::cout << "random worlds of 1.37 from seed " << first << "\n";
+  oracle::Ingredients with;
+  with.compatibility_groups = with.derived_attributes = with.either_capacity_name = true;
+  with.max_claims = 2;
+  uint64_t fit = 0;
+  for (uint64_t seed = first; seed < first + 900; ++seed) {
+    const oracle::World world = oracle::random_world(seed, with);
+    const oracle::Solution verdict = oracle::solve(world, 50'000);
+    allocator::Options options;
+    options.strategy = seed % 3 == 0   ? allocator::Strategy::kPack
+                       : seed % 3 == 1 ? allocator::Strategy::kSpread
+                                       : allocator::Strategy::kBestFit;
+    auto contest = Contest::make(world, options);
+    ASSERT_TRUE(contest) << seed;
+    const allocator::FoundNodes found = (*contest)->allocator().find_nodes((*contest)->request(), (*contest)->nodes());
+    // All nodes are compared, so an expression that fails on a later node counts.
+    const bool may_fail = found.outcome == allocator::Outcome::kError && world.nodes.size() > 1;
+    if (verdict.answer == oracle::Answer::kFeasible && !may_fail) {
+      ASSERT_EQ(found.outcome, allocator::Outcome::kFeasible) << "seed " << seed;
+    } else if (verdict.answer == oracle::Answer::kInfeasible) {
+      ASSERT_EQ(found.outcome, allocator::Outcome::kInfeasible) << "seed " << seed;
+    }
+    if (found.outcome != allocator::Outcome::kFeasible) continue;
+    ++fit;
+    const allocator::Decision& decision = found.decisions.at(0);
+    ASSERT_EQ(oracle::broken_rule(world, (*contest)->inventory().node_name(decision.node), decision.results), "")
+        << "seed " << seed;
+  }
+  EXPECT_GT(fit, 80u);
 }
 
 // Worlds that once failed. 2026233482 and 2027105131: a device was skipped as interchangeable with one that had been

@@ -94,7 +94,10 @@ json recoded(const json& object) {
 }
 
 const ObjectType& type_of(const Kind& kind) {
-  return *apiserver::find_message_type("resource.k8s.io/" + kind.version, kind.name);
+  // As the newest release has it.
+  const ObjectType* newest =
+      api::schema::find_message_type(test::all_schemas(), "resource.k8s.io/" + kind.version, kind.name);
+  return newest != nullptr ? *newest : *apiserver::find_message_type("resource.k8s.io/" + kind.version, kind.name);
 }
 
 // Devices with one attribute of each type: an attribute with two values is unusable.
@@ -147,6 +150,8 @@ json without(json object, const json::json_pointer& at) {
 const Reasons kSliceNotDecoded = {
     {"spec.devices.nodeAllocatableResourceMappings", "not supported: the device counts as one with an unknown field"},
     {"spec.devices.basic.nodeAllocatableResourceMappings", "the same in v1beta1"},
+    {"spec.devices.nodeAllocatableResources", "the form of 1.37, not supported either"},
+    {"spec.devices.basic.nodeAllocatableResources", "the same in v1beta1"},
 };
 const Reasons kTemplateNotDecoded = [] {
   Reasons reasons;

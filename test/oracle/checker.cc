@@ -82,11 +82,15 @@ class Checker {
         (entry.binding_conditions != device.device->binding_conditions ||
          entry.binding_failure_conditions != device.device->binding_failure_conditions))
       return "binding conditions differ from the device";
+    const std::vector<std::string>& skipped = device.slice->skip_node_operations;
+    if (skipped.empty() ? entry.skip_node_operations.has_value()
+                        : !entry.skip_node_operations || *entry.skip_node_operations != skipped)
+      return "skipNodeOperations differs from the slice";
     if (device.shared != entry.share_id.has_value()) return device.shared ? "lacks a shareID" : "has a shareID";
     std::map<std::string, Amount> expected;
     if (device.shared) {
       if (std::string broken = check_share_id(device, *entry.share_id); !broken.empty()) return broken;
-      expected = amounts_taken(*option.spec, *device.device).value_or(std::map<std::string, Amount>());
+      expected = amounts_taken(world_, *option.spec, device).value_or(std::map<std::string, Amount>());
     }
     if (entry.consumed_capacity.size() != expected.size()) return "consumedCapacity has other entries than the device";
     for (const auto& [name, text] : entry.consumed_capacity) {

@@ -3,6 +3,7 @@
 #include <set>
 #include <variant>
 
+#include "test/oracle/derived.h"
 #include "test/oracle/scene.h"
 
 namespace dra::oracle {
@@ -36,14 +37,44 @@ bool constraint_covers(const api::DeviceConstraint& constraint, const World& wor
                      [&](const std::string& name) { return name == request || name == option.result_name; });
 }
 
-// match: all devices share some value. distinct: no two devices share a value.
-bool constraint_holds(const Scene& scene, const std::vector<Pick>& picks, const std::string& attribute, bool match) {
+const std::string* expression_for(const Pick& pick, const std::string& attribute) {
+  if (!pick.option->spec->derived_attributes) return nullptr;
+  for (const api::DerivedAttribute& derived : *pick.option->spec->derived_attributes)
+    if (derived.name == attribute) return &derived.expression;
+  return nullptr;
+}
+
+// match: all devices share some value. distinct: no two devices share a value. An expression of the request takes the
+// place of the device's own attribute.
+bool constraint_holds(const Scene& scene, const std::vector<Pick>& picks, const std::string& attribute, bool match,
+                      std::string& failure) {
   std::optional<std::set<std::string>> common;
   std::set<std::string> seen;
+  const bool lists = scene.world->on("DRAListTypeAttributes");
+  const auto derived_of = [&](const Pick& pick, const std::string& expression) {
+    const SceneDevice& device = scene.devices[pick.device];
+    return is_readable(*scene.world, *device.device) ? derive(expression, device.name.driver, *device.device)
+                                                     : std::nullopt;
+  };
+  // A device is evaluated before it is compared.
+  for (const Pick& pick : picks)
+    if (const std::string* expression = expression_for(pick, attribute); expression && !derived_of(pick, *expression)) {
+      failure = std::string(kDerivedFails) + *expression + " on " + scene.devices[pick.device].name.text();
+      return false;
+    }
   for (const Pick& pick : picks) {
-    const api::DeviceAttribute* found = find_attribute(scene.devices[pick.device], attribute);
-    const bool readable = found && (!oracle::is_list(*found) || scene.world->on("DRAListTypeAttributes"));
-    const std::optional<std::set<std::string>> values = readable ? values_of(*found) : std::nullopt;
+    const SceneDevice& device = scene.devices[pick.device];
+    std::optional<std::set<std::string>> values;
+    if (const std::string* expression = expression_for(pick, attribute)) {
+      const auto derived = derived_of(pick, *expression);
+      // A list without its gate stands in a constraint alone.
+      if (oracle::is_list(*derived) && !lists && picks.size() > 1) return false;
+      values = values_of(*derived);
+    } else {
+      const api::DeviceAttribute* found = find_attribute(device, attribute);
+      const bool readable = found && (!oracle::is_list(*found) || lists);
+      if (readable) values = values_of(*found);
+    }
     if (!values) return false;
     if (!common) {
       common = *values;
@@ -65,12 +96,13 @@ std::string constraint_conflict(const Scene& scene, const std::vector<Pick>& pic
         if (pick.option->claim == c && constraint_covers(constraint, *scene.world, *pick.option))
           covered.push_back(pick);
       // With both set, only matchAttribute counts.
+      std::string failure;
       if (constraint.match_attribute) {
-        if (!constraint_holds(scene, covered, *constraint.match_attribute, true))
-          return "matchAttribute " + *constraint.match_attribute;
+        if (!constraint_holds(scene, covered, *constraint.match_attribute, true, failure))
+          return failure.empty() ? "matchAttribute " + *constraint.match_attribute : failure;
       } else if (constraint.distinct_attribute) {
-        if (!constraint_holds(scene, covered, *constraint.distinct_attribute, false))
-          return "distinctAttribute " + *constraint.distinct_attribute;
+        if (!constraint_holds(scene, covered, *constraint.distinct_attribute, false, failure))
+          return failure.empty() ? "distinctAttribute " + *constraint.distinct_attribute : failure;
       }
     }
   return "";
@@ -115,13 +147,41 @@ std::string counter_conflict(const Scene& scene, const std::vector<Pick>& picks)
   return "";
 }
 
+// All devices in use on a counter set have a compatibility group in common, or none has any.
+std::string group_conflict(const Scene& scene, const std::vector<Pick>& picks) {
+  if (!scene.world->on("DRADeviceCompatibilityGroups")) return "";
+  std::map<std::pair<size_t, std::string>, std::vector<std::set<std::string>>> users;
+  std::set<size_t> counted;
+  for (const Pick& pick : picks) {
+    const SceneDevice& device = scene.devices[pick.device];
+    // A further share of a device is not checked again.
+    if (device.shared && (device.shares_held || !counted.insert(pick.device).second)) continue;
+    for (const auto& consumption : device.device->consumes_counters)
+      users[{device.pool, consumption.counter_set}].emplace_back(consumption.compatibility_groups.begin(),
+                                                                 consumption.compatibility_groups.end());
+  }
+  for (auto& [where, groups] : users) {
+    const auto& holders = scene.pools[where.first].groups_in_use;
+    if (const auto held = holders.find(where.second); held != holders.end())
+      groups.insert(groups.end(), held->second.begin(), held->second.end());
+    std::set<std::string> common = groups[0];
+    bool any = false;
+    for (const std::set<std::string>& one : groups) {
+      any = any || !one.empty();
+      std::erase_if(common, [&](const std::string& group) { return !one.count(group); });
+    }
+    if (any && common.empty()) return "compatibility groups on counter set " + where.second;
+  }
+  return "";
+}
+
 std::string capacity_conflict(const Scene& scene, const std::vector<Pick>& picks) {
   if (!scene.world->on("DRAConsumableCapacity")) return "";
   std::map<std::pair<size_t, std::string>, Amount> taken;
   for (const Pick& pick : picks) {
     const SceneDevice& device = scene.devices[pick.device];
     if (!device.shared) continue;
-    const auto amounts = amounts_taken(*pick.option->spec, *device.device);
+    const auto amounts = amounts_taken(*scene.world, *pick.option->spec, device);
     if (!amounts) return device.name.text() + " cannot satisfy the capacity asked for";
     for (const auto& [capacity, amount] : *amounts) {
       Amount& sum = taken[{pick.device, capacity}];
@@ -159,15 +219,34 @@ std::optional<Amount> apply_policy(const api::CapacityRequestPolicy& policy, Amo
 
 }  // namespace
 
-std::optional<std::map<std::string, Amount>> amounts_taken(const api::DeviceSubRequest& spec,
-                                                           const api::Device& device) {
-  for (const auto& [name, amount] : spec.capacity_requests)
-    if (!device.capacity.count(name)) return std::nullopt;
+std::optional<std::map<std::string, Amount>> amounts_taken(const World& world, const api::DeviceSubRequest& spec,
+                                                           const SceneDevice& device) {
+  return amounts_taken(spec, *device.device, world.either_capacity_name ? device.name.driver : "");
+}
+
+std::optional<std::map<std::string, Amount>> amounts_taken(const api::DeviceSubRequest& spec, const api::Device& device,
+                                                           const std::string& either_name_of) {
+  std::map<std::string, std::string> requested;  // by published name
+  for (const auto& [name, amount] : spec.capacity_requests) {
+    const std::string prefix = either_name_of + "/";
+    const std::string other = name.starts_with(prefix) ? name.substr(prefix.size()) : prefix + name;
+    if (device.capacity.count(name)) {
+      requested[name] = amount;
+    } else if (!either_name_of.empty() && device.capacity.count(other)) {
+      requested.try_emplace(other, amount);
+    } else {
+      return std::nullopt;
+    }
+  }
+  // If both of its names are there, the published one counts.
+  for (auto& [name, amount] : requested)
+    if (const auto exact = spec.capacity_requests.find(name); exact != spec.capacity_requests.end())
+      amount = exact->second;
   std::map<std::string, Amount> out;
   for (const auto& [name, capacity] : device.capacity) {
     std::optional<Amount> amount;
-    auto asked = spec.capacity_requests.find(name);
-    if (asked != spec.capacity_requests.end()) {
+    auto asked = requested.find(name);
+    if (asked != requested.end()) {
       amount = parse_amount(asked->second);
       if (amount && capacity.request_policy) amount = apply_policy(*capacity.request_policy, *amount);
     } else if (capacity.request_policy && capacity.request_policy->default_value) {
@@ -187,6 +266,7 @@ std::string conflict(const Scene& scene, const std::vector<Pick>& picks) {
     if (++results[pick.option->claim] > api::kMaxAllocationResults) return "more than 32 results for one claim";
   std::string out = use_conflict(scene, picks);
   if (out.empty()) out = counter_conflict(scene, picks);
+  if (out.empty()) out = group_conflict(scene, picks);
   if (out.empty()) out = capacity_conflict(scene, picks);
   if (out.empty()) out = constraint_conflict(scene, picks);
   return out;

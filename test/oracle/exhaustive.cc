@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <map>
 
 namespace dra::oracle {
 namespace {
@@ -12,8 +13,10 @@ class Search {
   Search(const Scene& scene, uint64_t max_steps, std::function<bool(const std::vector<Pick>&)> enough = nullptr)
       : scene_(scene), max_steps_(max_steps), enough_(std::move(enough)) {}
 
-  bool run() { return request(0); }
-  bool gave_up() const { return steps_ >= max_steps_; }
+  bool run() { return !asks_too_much() && request(0); }
+  bool gave_up() const { return steps_ >= max_steps_ || !error_.empty(); }
+  // A derived attribute that failed.
+  const std::string& error() const { return error_; }
   uint64_t steps() const { return steps_; }
   const std::vector<Pick>& picks() const { return picks_; }
 
@@ -28,6 +31,26 @@ class Search {
     return false;
   }
 
+  // A claim with more results than it may have, whatever is chosen: then nothing is tried at all.
+  bool asks_too_much() const {
+    std::map<size_t, int64_t> least;
+    for (const SceneRequest& request : scene_.requests) {
+      int64_t fewest = request.options.empty() ? 0 : INT64_MAX;
+      for (const SceneOption& option : request.options) fewest = std::min(fewest, option.all ? 1 : option.count);
+      least[request.claim] += fewest;
+    }
+    return std::any_of(least.begin(), least.end(),
+                       [](const auto& one) { return one.second > static_cast<int64_t>(api::kMaxAllocationResults); });
+  }
+
+  // Some request has derived attributes.
+  bool may_fail() const {
+    return std::any_of(scene_.requests.begin(), scene_.requests.end(), [](const SceneRequest& request) {
+      return std::any_of(request.options.begin(), request.options.end(),
+                         [](const SceneOption& option) { return option.spec->derived_attributes.has_value(); });
+    });
+  }
+
   static int64_t size_of(const SceneOption& option) {
     return option.all ? static_cast<int64_t>(option.candidates.size()) : option.count;
   }
@@ -37,6 +60,8 @@ class Search {
   bool beyond_limit(size_t index, const SceneOption& option) const {
     int64_t results = size_of(option);
     for (const Pick& pick : picks_) results += pick.option->claim == option.claim;
+    // Where a derived attribute may fail, each device that is tried counts: nothing is left out early.
+    if (may_fail()) return results > static_cast<int64_t>(api::kMaxAllocationResults);
     for (size_t later = index + 1; later < scene_.requests.size(); ++later) {
       const SceneRequest& request = scene_.requests[later];
       if (request.claim != option.claim || request.options.empty()) continue;
@@ -61,7 +86,9 @@ class Search {
   bool some(size_t index, const SceneOption& option, size_t from, int64_t missing) {
     if (missing == 0) return request(index + 1);
     for (size_t i = from; i < option.candidates.size() && !gave_up(); ++i) {
-      if (static_cast<int64_t>(option.candidates.size() - i) < missing) return false;
+      // Not where a derived attribute may fail: then each device that is tried counts.
+      if (!option.spec->derived_attributes && static_cast<int64_t>(option.candidates.size() - i) < missing)
+        return false;
       if (!option.tolerated[i] || !add(option, i)) continue;
       if (some(index, option, i + 1, missing - 1)) return true;
       picks_.pop_back();
@@ -72,7 +99,9 @@ class Search {
   bool add(const SceneOption& option, size_t candidate) {
     ++steps_;
     picks_.push_back({&option, option.candidates[candidate]});
-    if (conflict(scene_, picks_).empty()) return true;
+    const std::string broken = conflict(scene_, picks_);
+    if (broken.empty()) return true;
+    if (broken.starts_with(kDerivedFails)) error_ = broken;
     picks_.pop_back();
     return false;
   }
@@ -81,6 +110,7 @@ class Search {
   const uint64_t max_steps_;
   const std::function<bool(const std::vector<Pick>&)> enough_;
   uint64_t steps_ = 0;
+  std::string error_;
   std::vector<Pick> picks_;
 };
 
@@ -124,6 +154,12 @@ Solution solve(const World& world, uint64_t max_steps, const SelectorJudge& judg
       for (const Pick& pick : search.picks())
         verdict.picks.push_back({scene.world->claims[pick.option->claim].metadata.name + ":" + pick.option->result_name,
                                  scene.devices[pick.device].name.text()});
+      return verdict;
+    }
+    if (!search.error().empty()) {
+      verdict.answer = Answer::kError;
+      verdict.error = search.error();
+      verdict.must_fail = true;
       return verdict;
     }
     if (search.gave_up()) {

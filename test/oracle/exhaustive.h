@@ -18,6 +18,7 @@ struct Solution {
   Answer answer = Answer::kInfeasible;
   std::string node;                                        // where it fits
   std::string error;                                       // for kError
+  bool must_fail = false;                                  // for kError: nothing but an error is right
   std::vector<std::pair<std::string, std::string>> picks;  // (request of claim, device) of the solution, for messages
   uint64_t steps = 0;                                      // devices tried
 };

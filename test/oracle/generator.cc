@@ -26,6 +26,7 @@ class WorldMaker {
     const int claims = dice_.chance(60) ? 1 : dice_.between(1, with_.max_claims);
     for (int c = 0; c < claims; ++c) world_.claims.push_back(random_claim(c, most_asked_, with_, dice_));
     if (with_.gates_off && dice_.chance(8)) world_.gates.erase(std::next(world_.gates.begin(), dice_.between(0, 6)));
+    add_what_137_adds(world_, with_, dice_);
     return std::move(world_);
   }
 

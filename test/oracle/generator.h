@@ -20,6 +20,10 @@ struct Ingredients {
   bool selector_errors = true;  // selectors that fail on some devices
   bool limits = true;           // sometimes more devices than a claim may have
   bool gates_off = true;        // sometimes without one of the gates
+  // What 1.37 and 1.38 add; off, so that the worlds of known seeds stay as they are.
+  bool compatibility_groups = false;
+  bool derived_attributes = false;
+  bool either_capacity_name = false;
   int max_claims = 3;
   int max_devices = 8;
 };

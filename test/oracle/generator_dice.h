@@ -30,6 +30,9 @@ class Dice {
   SeededRandom random_;
 };
 
+// In place, after everything else: the ingredients of 1.37 and 1.38.
+void add_what_137_adds(World& world, const Ingredients& ingredients, Dice& dice);
+
 // `most`: the largest number of devices for one request.
 api::ResourceClaim random_claim(int number, int most, const Ingredients& ingredients, Dice& dice);
 

@@ -96,6 +96,15 @@ bool pool_invalid(const World& world, const std::vector<const api::ResourceSlice
   return false;
 }
 
+// Without its gate a slice with compatibility groups is not seen, so its pool is incomplete.
+bool is_hidden(const World& world, const api::ResourceSlice& slice) {
+  if (world.on("DRADeviceCompatibilityGroups")) return false;
+  for (const api::Device& device : slice.devices)
+    for (const auto& consumption : device.consumes_counters)
+      if (!consumption.compatibility_groups.empty()) return true;
+  return false;
+}
+
 bool has_binding_conditions(const api::Device& device) {
   return !device.binding_conditions.empty() || !device.binding_failure_conditions.empty();
 }
@@ -116,10 +125,20 @@ void charge_holders(const World& world, const std::vector<const api::ResourceSli
     for (const api::Device& device : slice->devices) {
       const DeviceName name{pool.driver, pool.name, device.name};
       if (!world.allocated.count(name) && !has_shares(world, name)) continue;
-      for (const auto& consumption : device.consumes_counters)
+      for (const auto& consumption : device.consumes_counters) {
         for (const auto& [counter, value] : consumption.counters)
           pool.counters[{consumption.counter_set, counter}] -= parse_amount(value).value_or(0);
+        pool.groups_in_use[consumption.counter_set].emplace_back(consumption.compatibility_groups.begin(),
+                                                                 consumption.compatibility_groups.end());
+      }
     }
+}
+
+// A capacity of the driver's own domain has two names; holders count whichever they have.
+std::string published_name(const std::string& driver, const api::Device& device, const std::string& capacity) {
+  const std::string prefix = driver + "/";
+  const std::string other = capacity.starts_with(prefix) ? capacity.substr(prefix.size()) : prefix + capacity;
+  return !device.capacity.count(capacity) && device.capacity.count(other) ? other : capacity;
 }
 
 SceneDevice make_device(const World& world, size_t pool, const api::ResourceSlice& slice, const api::Device& device) {
@@ -133,7 +152,8 @@ SceneDevice make_device(const World& world, size_t pool, const api::ResourceSlic
   // A share of a device that can no longer be shared holds all of it.
   out.held = world.allocated.count(out.name) > 0 || (!out.shared && out.shares_held);
   if (auto consumed = world.consumed.find(out.name); consumed != world.consumed.end())
-    for (const auto& [capacity, amount] : consumed->second) out.consumed[capacity] = parse_amount(amount).value_or(0);
+    for (const auto& [capacity, amount] : consumed->second)
+      out.consumed[published_name(slice.driver, device, capacity)] = parse_amount(amount).value_or(0);
   return out;
 }
 
@@ -172,6 +192,10 @@ void add_pool(Scene& scene, const PoolKey& key, std::vector<const api::ResourceS
   pool.driver = key.first;
   pool.name = key.second;
   pool.incomplete = !whole_pool_here && static_cast<int64_t>(slices.size()) != announced;
+  const std::vector<const api::ResourceSlice*>& whole = whole_pool_here ? relevant : slices;
+  pool.incomplete = pool.incomplete || std::any_of(whole.begin(), whole.end(), [&](const api::ResourceSlice* slice) {
+                      return is_hidden(world, *slice);
+                    });
   pool.invalid = !pool.incomplete && pool_invalid(world, relevant, whole_pool_here ? relevant : slices);
   charge_holders(world, slices, pool);
   for (const api::ResourceSlice* slice : slices)
@@ -222,7 +246,6 @@ bool taints_tolerated(const World& world, const api::DeviceSubRequest& spec, con
   return true;
 }
 
-// Without its gate a selector cannot be evaluated with a list.
 bool unreadable(const World& world, const api::Device& device) {
   return !world.on("DRAListTypeAttributes") &&
          std::any_of(device.attributes.begin(), device.attributes.end(),
@@ -247,7 +270,7 @@ bool selected(Scene& scene, const std::vector<std::string>& selectors, const Sce
 // this request, so that All does not fail on it.
 bool sizes_admit(const World& world, const api::DeviceSubRequest& spec, const SceneDevice& device) {
   if (!world.on("DRAConsumableCapacity")) return true;
-  const auto amounts = amounts_taken(spec, *device.device);
+  const auto amounts = amounts_taken(world, spec, device);
   if (!amounts) return false;
   for (const auto& [capacity, amount] : *amounts) {
     auto before = device.consumed.find(capacity);
@@ -272,6 +295,8 @@ SceneOption make_option(Scene& scene, size_t claim, size_t request, int alternat
   if (spec.admin_access && !world.on("DRAAdminAccess")) scene.error = "admin access while its gate is off";
   if (!spec.capacity_requests.empty() && !world.on("DRAConsumableCapacity"))
     scene.error = "capacity requests while their gate is off";
+  if (spec.derived_attributes && !world.on("DRADerivedAttributes"))
+    scene.error = "derived attributes while their gate is off";
   auto device_class = std::find_if(world.classes.begin(), world.classes.end(), [&](const api::DeviceClass& c) {
     return c.metadata.name == spec.device_class_name;
   });
@@ -304,6 +329,10 @@ bool tolerates(const api::DeviceToleration& toleration, const api::DeviceTaint& 
   if (!toleration.key.empty() && toleration.key != taint.key) return false;
   if (toleration.op == "Exists") return true;
   return (toleration.op.empty() || toleration.op == "Equal") && toleration.value == taint.value;
+}
+
+bool is_readable(const World& world, const api::Device& device) {
+  return !unreadable(world, device);
 }
 
 bool is_list(const api::DeviceAttribute& attribute) {

@@ -8,7 +8,9 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "test/oracle/amount.h"
@@ -19,6 +21,9 @@ namespace dra::oracle {
 
 using CounterKey = std::pair<std::string, std::string>;  // counter set, counter
 
+// In front of what conflict() says of a derived attribute that fails: it ends the decision.
+inline constexpr std::string_view kDerivedFails = "derived attribute fails: ";
+
 struct ScenePool {
   std::string driver;
   std::string name;
@@ -26,6 +31,8 @@ struct ScenePool {
   bool invalid = false;                   // duplicate names or unknown counters
   bool conditional = false;               // a slice relevant to the node has a device with binding conditions
   std::map<CounterKey, Amount> counters;  // what current holders leave
+  // The compatibility groups of each current holder, by counter set.
+  std::map<std::string, std::vector<std::set<std::string>>> groups_in_use;
 };
 
 struct SceneDevice {
@@ -84,12 +91,18 @@ std::string conflict(const Scene& scene, const std::vector<Pick>& picks);
 
 // The amount of each of the device's capacities that `spec` takes; nullopt if it cannot be had whatever else is
 // allocated (a capacity the device lacks, or a value above the largest admitted one).
-std::optional<std::map<std::string, Amount>> amounts_taken(const api::DeviceSubRequest& spec,
-                                                           const api::Device& device);
+// `either_name_of`: requests name capacities with or without this driver's domain; empty: as they are published.
+std::optional<std::map<std::string, Amount>> amounts_taken(const api::DeviceSubRequest& spec, const api::Device& device,
+                                                           const std::string& either_name_of = "");
+std::optional<std::map<std::string, Amount>> amounts_taken(const World& world, const api::DeviceSubRequest& spec,
+                                                           const SceneDevice& device);
 
 bool is_list(const api::DeviceAttribute& attribute);
 // An attribute by its fully qualified name: the exact key, or the bare id in the driver's own domain.
 const api::DeviceAttribute* find_attribute(const SceneDevice& device, const std::string& name);
+
+// Whether an expression of a request can be evaluated on the device: without its gate none can where there is a list.
+bool is_readable(const World& world, const api::Device& device);
 
 bool node_matches(const api::NodeSelector& selector, const api::Node& node);
 bool tolerates(const api::DeviceToleration& toleration, const api::DeviceTaint& taint);

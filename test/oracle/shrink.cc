@@ -59,6 +59,7 @@ class Reducer {
 
   bool body(api::DeviceSubRequest& spec) {
     if (drop_from(spec.selectors) || drop_from(spec.tolerations) || drop_from(spec.capacity_requests)) return true;
+    if (spec.derived_attributes && drop_from(*spec.derived_attributes)) return true;
     if (spec.admin_access && mine()) {
       spec.admin_access = false;
       return true;
@@ -94,9 +95,15 @@ class Reducer {
       for (api::Device& device : slice.devices)
         if (drop_from(device.attributes) || drop_from(device.capacity) || drop_from(device.consumes_counters) ||
             drop_from(device.taints) || reset(device.allow_multiple_allocations) || reset(device.binds_to_node) ||
-            drop_conditions(device) || policies(device))
+            drop_conditions(device) || policies(device) || drop_groups(device))
           return true;
     }
+    return false;
+  }
+
+  bool drop_groups(api::Device& device) {
+    for (api::DeviceCounterConsumption& consumption : device.consumes_counters)
+      if (drop_from(consumption.compatibility_groups)) return true;
     return false;
   }
 

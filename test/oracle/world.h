@@ -44,6 +44,8 @@ struct World {
   // 1.36 lets a node keep using a complete older generation of a pool whose newer slices are for other nodes only. The
   // API says that only the highest generation counts; upstream's tables need the older one. Not part of the text form.
   bool stale_generations = false;
+  // 1.38: requests name capacities with or without the driver's domain. Not part of the text form.
+  bool either_capacity_name = false;
 
   bool on(std::string_view gate) const { return gates.count(gate) > 0; }
 };

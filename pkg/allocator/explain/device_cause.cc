@@ -41,7 +41,7 @@ DeviceCause DeviceJudge::alone(FilterId id, bool admin, const Pool& pool, uint32
 
 std::string DeviceJudge::name_of_short_counter(const Pool& pool, uint32_t device) const {
   const inventory::CounterUse* use = short_counter(pool, device);
-  if (use == nullptr) return "";
+  if (use == nullptr) return foreign_set(pool, device);
   const inventory::Counter& counter = pool.counters()[use->counter];
   return std::string(device_index_.strings().text(counter.set)) + "/" +
          std::string(device_index_.strings().text(counter.name));
@@ -80,6 +80,17 @@ bool DeviceJudge::capacity(Filter& filter, const Pool& pool, uint32_t device, De
   return false;
 }
 
+// "SET/compatibility groups" of the first counter set on which devices of other groups are in use; empty: none.
+std::string DeviceJudge::foreign_set(const Pool& pool, uint32_t device) const {
+  std::string found;
+  if (!pool.any_groups()) return found;
+  pool.for_each_set(device, [&](inventory::StrId set, const inventory::Groups& groups) {
+    if (found.empty() && !pool.groups_in_use(set).admits(groups))
+      found = std::string(device_index_.strings().text(set)) + "/compatibility groups";
+  });
+  return found;
+}
+
 const inventory::CounterUse* DeviceJudge::short_counter(const Pool& pool, uint32_t device) const {
   for (const inventory::CounterUse* use = pool.uses_begin(device); use != pool.uses_end(device); ++use) {
     const inventory::Counter& counter = pool.counters()[use->counter];
@@ -111,7 +122,12 @@ std::string DeviceJudge::example(FilterId id, const Pool& pool, uint32_t device,
 
 std::string DeviceJudge::counter_example(const Pool& pool, uint32_t device) const {
   const inventory::CounterUse* use = short_counter(pool, device);
-  if (use == nullptr) return "";
+  if (use == nullptr) {
+    const std::string set = foreign_set(pool, device);
+    return set.empty()
+               ? ""
+               : "devices of other compatibility groups are in use on counter set " + set.substr(0, set.find('/'));
+  }
   const inventory::Counter& counter = pool.counters()[use->counter];
   return "takes " + inventory::short_amount_text(use->amount) + " " +
          std::string(device_index_.strings().text(counter.name)) + " of counter set " +

@@ -35,6 +35,7 @@ class DeviceJudge {
                  DeviceCause& out);
   bool capacity(Filter& filter, const inventory::Pool& pool, uint32_t device, DeviceCause& out);
   const inventory::CounterUse* short_counter(const inventory::Pool& pool, uint32_t device) const;
+  std::string foreign_set(const inventory::Pool& pool, uint32_t device) const;
   std::string counter_example(const inventory::Pool& pool, uint32_t device) const;
   std::string capacity_example(Filter& filter, const inventory::Pool& pool, uint32_t device, const std::string& name);
 

@@ -552,7 +552,7 @@ class Explainer {
     common_.clear();
     for (uint32_t c : alternative.constraints) {
       const PlanConstraint& spec = plan_.constraints[c];
-      if (spec.distinct || alternative.all) continue;
+      if (spec.distinct || alternative.all || !spec.derived.empty()) continue;
       std::set<std::string> common;
       bool first = true;
       for (uint32_t other : spec.requests) {
@@ -607,6 +607,7 @@ class Explainer {
   DeviceCause constrained(const PlanAlternative& alternative, const PoolInScope& one, uint32_t device) const {
     for (uint32_t c : alternative.constraints) {
       const PlanConstraint& spec = plan_.constraints[c];
+      if (!spec.derived.empty()) continue;  // what an expression makes of a device, the search says
       const std::vector<std::string> codes = judge_.values_of(*one.pool, device, spec.attribute);
       if (codes.empty()) return {Cause::kConstraint, -1, spec.attribute};
       const auto common = common_.find(c);

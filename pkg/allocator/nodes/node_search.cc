@@ -62,7 +62,8 @@ void NodeSearch::decide(const Plan& plan, NodeId node, const Search::Terms& term
 // False: the slice ended.
 bool NodeSearch::make_bounds(const Plan& plan) {
   bounds_.clear();
-  if (options_.strict_selector_errors) return true;  // errors must occur where upstream meets them
+  // Errors must occur where upstream meets them.
+  if (options_.strict_selector_errors || plan.any_derived) return true;
   std::unordered_map<NodeCounts*, uint64_t> sums;
   // Bounds only save searches: with very many alternatives, the later ones get none.
   const size_t most = index_.most_filters();

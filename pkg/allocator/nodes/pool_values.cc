@@ -96,6 +96,10 @@ void PoolValues::make_groups(const Pool& pool, PoolValue& value) {
   for (uint32_t device = 0; device < pool.size(); ++device)
     for (const CounterUse* use = pool.uses_begin(device); use != pool.uses_end(device); ++use)
       joined[root(use->counter)] = root(pool.uses_begin(device)->counter);
+  // Compatibility groups are about a whole set.
+  std::unordered_map<inventory::StrId, uint32_t> first_of_set;
+  for (uint32_t counter = 0; pool.any_groups() && counter < joined.size(); ++counter)
+    joined[root(counter)] = root(first_of_set.try_emplace(pool.counters()[counter].set, counter).first->second);
   std::unordered_map<uint32_t, uint32_t> group_of;  // by root
   for (uint32_t device = 0; device < pool.size(); ++device) {
     const CounterUse* first = pool.uses_begin(device);
@@ -159,7 +163,7 @@ void PoolValues::refresh_group(const Pool& pool, GroupValue& group, PoolValue& v
   std::vector<Amount> left;
   left.reserve(group.counters.size());
   for (const uint32_t counter : group.counters) left.push_back(left_of(pool.counters()[counter]));
-  if (left == group.left) return;
+  if (left == group.left && !pool.any_groups()) return;
   group.left = std::move(left);
   group.whole = true;
   int64_t sum = 0;
@@ -172,6 +176,25 @@ void PoolValues::refresh_group(const Pool& pool, GroupValue& group, PoolValue& v
   for (const uint32_t device : group.devices) value.devices[device].lost = lost_by(pool, group, {device});
 }
 
+namespace {
+
+// By compatibility groups: beside the devices in use, and these.
+bool groups_fit_beside(const Pool& pool, uint32_t device, const std::vector<uint32_t>& taken) {
+  bool fit = true;
+  pool.for_each_set(device, [&](inventory::StrId set, const inventory::Groups& groups) {
+    inventory::GroupState state = pool.groups_in_use(set);
+    for (const uint32_t other : taken)
+      if (!test_bit(pool.charged(), other))
+        pool.for_each_set(other, [&](inventory::StrId theirs, const inventory::Groups& of_other) {
+          if (theirs == set) state.add(of_other);
+        });
+    fit = fit && state.admits(groups);
+  });
+  return fit;
+}
+
+}  // namespace
+
 bool PoolValues::fits_beside(const Pool& pool, uint32_t device, const std::vector<uint32_t>& taken) {
   if (test_bit(pool.charged(), device)) return true;
   for (const CounterUse* use = pool.uses_begin(device); use != pool.uses_end(device); ++use) {
@@ -183,7 +206,7 @@ bool PoolValues::fits_beside(const Pool& pool, uint32_t device, const std::vecto
     }
     if (left < 0) return false;
   }
-  return true;
+  return !pool.any_groups() || groups_fit_beside(pool, device, taken);
 }
 
 int64_t PoolValues::lost_by(const Pool& pool, const GroupValue& group, const std::vector<uint32_t>& taken) {
@@ -208,6 +231,7 @@ int64_t PoolValues::lost_by(const Pool& pool, const GroupValue& group, const std
     for (const CounterUse* use = pool.uses_begin(device); fits && use != pool.uses_end(device); ++use)
       for (const auto& [counter, amount] : charged)
         fits = fits && (counter != use->counter || left_of(pool.counters()[counter]) - amount >= use->amount);
+    fits = fits && (!pool.any_groups() || groups_fit_beside(pool, device, taken));
     if (!fits) lost += group.weights[i];
   }
   return group.total == 0 ? 0 : lost * kMillion / group.total;

@@ -71,18 +71,22 @@ bool allowed(const Quantity& amount, const CapacityPolicy& policy, bool fraction
 
 }  // namespace
 
-CapacityFit fit_capacity(const inventory::CapacityShape& shape, const CapacityRequests& requests, bool fractional) {
+CapacityFit fit_capacity(const inventory::CapacityShape& shape, const CapacityRequests& requests, bool fractional,
+                         bool either_name) {
   CapacityFit fit;
+  // The amount requested of each entry. If both names of one are there, that of the slice counts.
+  std::vector<const Quantity*> wanted(shape.entries.size(), nullptr);
   for (const auto& [name, requested] : requests) {
-    bool published = false;
-    for (const CapacityEntry& entry : shape.entries) published = published || entry.name == name;
-    if (published && requested.sign() >= 0) continue;
-    fit.short_of = name;
-    return fit;
+    const size_t at = shape.find(name, either_name);
+    if (at == inventory::CapacityShape::kNoEntry || requested.sign() < 0) {
+      fit.short_of = name;
+      return fit;
+    }
+    if (wanted[at] == nullptr || shape.entries[at].name == name) wanted[at] = &requested;
   }
-  for (const CapacityEntry& entry : shape.entries) {
-    auto it = requests.find(entry.name);
-    std::optional<Quantity> amount = amount_for(entry, it == requests.end() ? nullptr : &it->second, fractional);
+  for (size_t i = 0; i < shape.entries.size(); ++i) {
+    const CapacityEntry& entry = shape.entries[i];
+    std::optional<Quantity> amount = amount_for(entry, wanted[i], fractional);
     if (!amount || (entry.policy && !allowed(*amount, *entry.policy, fractional)) || *amount > entry.value) {
       fit.short_of = entry.name;
       return fit;

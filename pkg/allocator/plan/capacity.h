@@ -21,6 +21,9 @@ struct CapacityFit {
 
 // `fractional`: DRAFractionalCapacityRange. Then the steps of a range count in thousandths if its minimum, maximum and
 // step are whole thousandths; otherwise, and without the gate, in whole units, rounded up.
-CapacityFit fit_capacity(const inventory::CapacityShape& shape, const CapacityRequests& requests, bool fractional);
+//
+// `either_name`: a request may name a capacity of the driver's own domain with or without it (1.38).
+CapacityFit fit_capacity(const inventory::CapacityShape& shape, const CapacityRequests& requests, bool fractional,
+                         bool either_name = false);
 
 }  // namespace dra::allocator

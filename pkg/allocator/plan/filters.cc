@@ -94,7 +94,8 @@ const CapacityFit& Filters::fit(Filter& filter, const inventory::CapacityShape& 
   account(filter,
           sizeof(CapacityFit) + 64 + shape.entries.size() * (sizeof(inventory::Amount) + sizeof(api::Quantity)));
   return filter.fits
-      .emplace(shape.serial, fit_capacity(shape, filter.capacity, device_index_.features().fractional_ranges))
+      .emplace(shape.serial, fit_capacity(shape, filter.capacity, device_index_.features().fractional_ranges,
+                                          device_index_.features().either_capacity_name))
       .first->second;
 }
 

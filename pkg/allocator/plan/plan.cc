@@ -198,6 +198,7 @@ class Planner {
       plan_.bytes += sizeof t + t.key.size() + t.value.size() + t.op.size() + t.effect.size();
     for (size_t i = 0; i < spec.selectors.size() && !plan_.unfinished; ++i)
       filter.request_selectors.push_back(compile(spec.selectors[i], what + ": selector #" + std::to_string(i)));
+    if (spec.derived_attributes) add_derived(added, *spec.derived_attributes, what);
     if (plan_.unfinished) return;
     filter.tolerations = spec.tolerations;
     for (const auto& [capacity, text] : spec.capacity_requests) {
@@ -214,6 +215,18 @@ class Planner {
     added.slot = slot->second;
     if (fresh) plan_.filters.push_back(added.filter);
     request.alternatives.push_back(std::move(added));
+  }
+
+  void add_derived(PlanAlternative& added, const std::vector<api::DerivedAttribute>& list, const std::string& what) {
+    if (!device_index_.features().derived_attributes)
+      refuse(false, what +
+                        ": has derivedAttributes, but the DRADerivedAttributes feature is disabled; if it is enabled "
+                        "in the cluster, enable it by --feature-gates=DRADerivedAttributes=true");
+    plan_.bytes += list.size() * sizeof(PlanDerived);
+    for (size_t i = 0; i < list.size() && !plan_.unfinished && !plan_.error; ++i) {
+      const std::string where = what + ": derived attribute #" + std::to_string(i) + " " + quote(list[i].name);
+      added.derived.push_back({&list[i].name, compile(list[i].expression, where, Expression::kDerived)});
+    }
   }
 
   // The class that a misspelt name means, or all if they are few.
@@ -241,18 +254,22 @@ class Planner {
           entry->object->selectors[i], what + ": device class " + quote(name) + ": selector #" + std::to_string(i)));
   }
 
-  SelectorId compile(const std::string& expression, const std::string& what) {
+  enum class Expression : uint8_t { kSelector, kDerived };
+
+  SelectorId compile(const std::string& expression, const std::string& what, Expression kind = Expression::kSelector) {
     if (expression.empty()) refuse(false, what + ": has no cel expression (unsupported selector type?)");
     plan_.bytes += expression.size() + sizeof expression;
     meter_.charge(1 + expression.size() / kTextPerStep);
     if (plan_.unfinished) return 0;
     // Compile at least one per slice, or a request with many would never be finished.
-    if (meter_.stopped() && made_any_ && !selectors_.knows(expression)) {
+    const bool derived = kind == Expression::kDerived;
+    const bool known = derived ? selectors_.knows_derived(expression) : selectors_.knows(expression);
+    if (meter_.stopped() && made_any_ && !known) {
       plan_.unfinished = true;
       return 0;
     }
-    made_any_ = made_any_ || !selectors_.knows(expression);
-    SelectorId id = selectors_.intern(expression);
+    made_any_ = made_any_ || !known;
+    SelectorId id = derived ? selectors_.intern_derived(expression) : selectors_.intern(expression);
     if (at_.selectors.insert(id).second) at_.selector_bytes += expression.size() + kProgramTextBytes;
     if (!selectors_.compile_error(id).empty()) refuse(false, what + ": " + selectors_.compile_error(id));
     return id;
@@ -280,6 +297,7 @@ class Planner {
           const bool in =
               named.empty() || named.contains(plan_.requests[r].spec->name) || named.contains(alternative.name);
           if (in) alternative.constraints.push_back(number);
+          if (in && !alternative.derived.empty()) read_derived(added, number, alternative);
           any = any || in;
         }
         meter_.charge(1 + plan_.requests[r].alternatives.size() / kMembersPerStep);
@@ -288,6 +306,18 @@ class Planner {
       add_column(added);
       plan_.constraints.push_back(std::move(added));
     }
+  }
+
+  // If the alternative says what the attribute is of its devices.
+  void read_derived(PlanConstraint& constraint, uint32_t number, PlanAlternative& alternative) {
+    const auto own = std::find_if(alternative.derived.begin(), alternative.derived.end(),
+                                  [&](const PlanDerived& one) { return *one.name == constraint.attribute; });
+    if (own == alternative.derived.end()) return;
+    plan_.any_derived = true;
+    const auto known = std::find(constraint.derived.begin(), constraint.derived.end(), own->expression);
+    const auto at = static_cast<uint32_t>(known - constraint.derived.begin());
+    if (known == constraint.derived.end()) constraint.derived.push_back(own->expression);
+    alternative.derived_columns.emplace_back(number, at + 1);
   }
 
   void add_column(PlanConstraint& constraint) {
@@ -373,12 +403,15 @@ class Planner {
         add(uint64_t{alternative.filter} << 2 | alternative.all << 1 | alternative.admin);
         add(uint64_t{alternative.count} << 32 | alternative.constraints.size());
         for (uint32_t c : alternative.constraints) add(c);
+        for (const auto& [c, column] : alternative.derived_columns) add(uint64_t{c} << 32 | column);
       }
     }
     for (const PlanConstraint& constraint : plan_.constraints) {
       add(constraint.attribute.size() << 2 | uint64_t{constraint.claim == kAllClaims} << 1 | constraint.distinct);
       plan_.shape += constraint.attribute;
       if (constraint.list != nullptr) write_list(*constraint.list);
+      if (!constraint.derived.empty()) add(constraint.derived.size());
+      for (const SelectorId id : constraint.derived) add(id);
       if (constraint.anchors == nullptr) continue;
       for (const Anchor& anchor : *constraint.anchors) {
         for (const std::string* part : {&anchor.driver, &anchor.pool, &anchor.device}) {

@@ -32,6 +32,11 @@ inline constexpr size_t kMaxPlanBytes = 4u << 20;
 // Of distinct selectors: compiled, they use a fraction of Selectors::kMaxProgramBytes.
 inline constexpr size_t kMaxPlanSelectorBytes = 192u << 10;
 
+struct PlanDerived {
+  const std::string* name = nullptr;  // of the attribute
+  SelectorId expression = 0;
+};
+
 struct PlanAlternative {
   std::string name;  // "req" or "req/sub", as in results
   const api::DeviceSubRequest* spec = nullptr;
@@ -42,6 +47,9 @@ struct PlanAlternative {
   uint32_t count = 1;                 // ExactCount
   std::vector<uint32_t> constraints;  // indices in Plan::constraints
   const api::DeviceClass* device_class = nullptr;
+  std::vector<PlanDerived> derived;
+  // Where an expression takes the place of the devices' attribute: the constraint, and its column (DerivedColumns).
+  std::vector<std::pair<uint32_t, uint32_t>> derived_columns;
 };
 
 struct PlanRequest {
@@ -65,8 +73,9 @@ struct PlanConstraint {
   const ValueList* list = nullptr;               // neither match nor distinct: devices stand for its entries
   bool distinct = false;
   std::string attribute;
-  uint32_t column = 0;             // index in Plan::columns
-  std::vector<uint32_t> requests;  // indices in Plan::requests, ascending, with at least one alternative in it
+  uint32_t column = 0;              // index in Plan::columns
+  std::vector<uint32_t> requests;   // indices in Plan::requests, ascending, with at least one alternative in it
+  std::vector<SelectorId> derived;  // expressions that some alternatives have for the attribute: columns from 1 on
 };
 
 struct Plan {
@@ -93,6 +102,7 @@ struct Plan {
   bool any_all = false;
   bool any_admin = false;
   bool any_prioritized = false;
+  bool any_derived = false;  // some constraint reads derived attributes
   // Why nothing can ever satisfy the claims.
   std::optional<Error> error;
   // An error only in strict mode (upstream's behaviour); otherwise it is the reason why the claims are infeasible.

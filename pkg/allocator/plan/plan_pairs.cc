@@ -52,7 +52,9 @@ void add_implied_pairs(Plan& plan) {
   std::map<std::pair<uint32_t, std::map<uint32_t, uint32_t>>, std::vector<uint32_t>> groups;
   std::map<uint32_t, std::vector<uint32_t>> of_column;
   for (uint32_t c = 0; c < plan.constraints.size(); ++c)
-    if (!plan.constraints[c].distinct && plan.constraints[c].claim != kAllClaims)
+    // A derived attribute has other values than the devices' own, which these bounds read.
+    if (!plan.constraints[c].distinct && plan.constraints[c].claim != kAllClaims &&
+        plan.constraints[c].derived.empty())
       of_column[plan.constraints[c].column].push_back(c);
   for (const auto& [column, constraints] : of_column) {
     if (constraints.size() < 2) continue;
@@ -82,7 +84,29 @@ void add_implied_pairs(Plan& plan) {
   }
 }
 
+namespace {
+
+// A rule across requests reads the devices' own attributes.
+std::string derives(const Plan& plan, uint32_t request, const std::string& attribute) {
+  for (const PlanAlternative& alternative : plan.requests[request].alternatives)
+    for (const PlanDerived& one : alternative.derived)
+      if (*one.name == attribute)
+        return "request " + plan.requests[request].spec->name + " derives " + attribute +
+               " (derivedAttributes), by which this version forms no groups: name an attribute of the devices";
+  return "";
+}
+
+}  // namespace
+
 std::string why_never(const Plan& plan) {
+  for (const PlanConstraint& constraint : plan.constraints)
+    if (constraint.list != nullptr)
+      for (const uint32_t r : constraint.requests)
+        if (std::string found = derives(plan, r, constraint.attribute); !found.empty()) return found;
+  for (size_t e = 0; e < plan.pair_rules.size(); ++e)
+    for (const PlanPairTerm& term : plan.pairs[e].terms)
+      for (const uint32_t r : term.requests)
+        if (std::string found = derives(plan, r, plan.pair_rules[e].attribute); !found.empty()) return found;
   for (size_t e = 0; e < plan.pair_rules.size(); ++e)
     for (size_t t = 0; t < plan.pair_rules[e].terms.size(); ++t) {
       const PairRule::Term& term = plan.pair_rules[e].terms[t];

@@ -27,8 +27,10 @@ constexpr size_t kFewOutcomes = 4096;
 constexpr size_t kProgramBytes = 1024;
 constexpr size_t kProgramBytesPerByte = 64;
 
-cel::Environment selector_environment(const inventory::Features& features, bool quantity_operators) {
+cel::Environment selector_environment(const inventory::Features& features, bool quantity_operators,
+                                      bool derived = false) {
   cel::EnvironmentOptions options;
+  options.derived_attributes = derived;
   options.release = features.selectors_of_137 ? cel::Release::k137 : cel::Release::k136;
   options.list_attributes = features.list_attributes;
   options.quantity_operators = quantity_operators;
@@ -52,6 +54,7 @@ Selectors::Selectors(inventory::DeviceIndex& device_index, bool quantity_operato
     : device_index_(device_index),
       quantity_operators_(quantity_operators),
       environment_(selector_environment(device_index.features(), quantity_operators)),
+      derived_environment_(selector_environment(device_index.features(), quantity_operators, true)),
       lists_(device_index.features().list_attributes),
       meter_(meter),
       deferred_frees_(frees) {}
@@ -63,6 +66,7 @@ Selectors::~Selectors() {
 void Selectors::clear() {
   forget();
   environment_ = selector_environment(device_index_.features(), quantity_operators_);
+  derived_environment_ = selector_environment(device_index_.features(), quantity_operators_, true);
   lists_ = device_index_.features().list_attributes;
 }
 
@@ -78,10 +82,16 @@ void Selectors::forget() {
 void Selectors::drop_outcomes() {
   deferred_frees_.add(recent_, 1);
   deferred_frees_.add(older_, 1);
+  deferred_frees_.add(derived_, 2);
 }
 
 SelectorId Selectors::intern(const std::string& expression) {
-  auto [it, fresh] = index_.try_emplace(expression, static_cast<SelectorId>(entries_.size()));
+  return intern_in(environment_, expression, expression);
+}
+
+SelectorId Selectors::intern_in(const cel::Environment& environment, const std::string& index_key,
+                                const std::string& expression) {
+  auto [it, fresh] = index_.try_emplace(index_key, static_cast<SelectorId>(entries_.size()));
   if (!fresh) return it->second;
   auto entry = std::make_unique<Entry>();
   entry->expression = expression;
@@ -90,7 +100,7 @@ SelectorId Selectors::intern(const std::string& expression) {
   if (expression.size() > cel::kMaxExpressionBytes) {
     entry->error = "is longer than " + std::to_string(cel::kMaxExpressionBytes) + " bytes";
   } else {
-    cel::CompileResult result = cel::compile(expression, environment_);
+    cel::CompileResult result = cel::compile(expression, environment);
     if (result.ok()) {
       entry->program = result.program;
       const cel::Reads& reads = result.program->reads();
@@ -163,17 +173,25 @@ void Selectors::mark(SelectorId id, const SliceTable& slice, inventory::Hash128&
   }
 }
 
+// Numbers in the keys may have been reused.
+void Selectors::follow_reuse() {
+  if (epoch_ == device_index_.strings().reuse_epoch()) return;
+  drop_outcomes();
+  epoch_ = device_index_.strings().reuse_epoch();
+}
+
+uint64_t Selectors::steps_of(const cel::EvalResult& result) {
+  return kEvaluationSteps + result.cost / kCostPerStep + result.work / kWorkPerStep;
+}
+
 Truth Selectors::evaluate(SelectorId id, const Pool& pool, uint32_t device, Keep keep) {
   Entry& entry = *entries_[id];
   if (!entry.program) return Truth::kError;
-  if (epoch_ != device_index_.strings().reuse_epoch()) {  // numbers in the keys may have been reused
-    drop_outcomes();
-    epoch_ = device_index_.strings().reuse_epoch();
-  }
+  follow_reuse();
   const inventory::Hash128 key = make_key(id, pool, device);
   if (const Truth* known = find_outcome(key)) return *known;
   const cel::EvalResult result = entry.program->evaluate(device_input(device_index_, pool, device));
-  const uint64_t steps = kEvaluationSteps + result.cost / kCostPerStep + result.work / kWorkPerStep;
+  const uint64_t steps = steps_of(result);
   entry.most_steps = std::max(entry.most_steps, steps);
   meter_.charge(steps);
   const Truth truth = !result.ok() ? Truth::kError : result.value ? Truth::kTrue : Truth::kFalse;

@@ -21,9 +21,17 @@ using SelectorId = uint32_t;
 
 enum class Truth : uint8_t { kFalse, kTrue, kError };
 
+// What a derived attribute is of a device.
+struct DerivedValue {
+  std::string code;   // pkg/inventory/value_code.h
+  std::string error;  // if `failed`: why
+  bool failed = false;
+};
+
 class Selectors {
  public:
   static constexpr size_t kMaxOutcomes = 40'000;  // of each of two generations: about 3.5 MiB together
+  static constexpr size_t kMaxDerived = 20'000;   // values of derived attributes
   static constexpr size_t kMaxProgramBytes = 16u
                                              << 20;  // as full() estimates them; those of one pod fit (kMaxPlanBytes)
 
@@ -34,6 +42,11 @@ class Selectors {
   // True if intern() would compile nothing.
   bool knows(const std::string& expression) const { return index_.contains(expression); }
   SelectorId intern(const std::string& expression);
+  // The same for expressions of derived attributes, which have a value; all else is said of both.
+  bool knows_derived(const std::string& expression) const { return index_.contains(kDerivedKey + expression); }
+  SelectorId intern_derived(const std::string& expression);
+  // Valid until the next call.
+  const DerivedValue& derive(SelectorId id, const inventory::Pool& pool, uint32_t device);
   // Why the expression does not compile, with a hint if there is one; empty if it does.
   const std::string& compile_error(SelectorId id) const { return entries_[id]->error; }
   const std::string& expression(SelectorId id) const { return entries_[id]->expression; }
@@ -63,6 +76,11 @@ class Selectors {
     bool capacities = false;
     uint64_t most_steps = 0;
   };
+  // In front of the expression of a derived attribute, in `index_`.
+  static inline const std::string kDerivedKey = std::string(1, '\0');
+  SelectorId intern_in(const cel::Environment& environment, const std::string& key, const std::string& expression);
+  void follow_reuse();
+  static uint64_t steps_of(const cel::EvalResult& result);
   using Outcomes = std::unordered_map<inventory::Hash128, Truth, inventory::Hash128Hash>;
   inventory::Hash128 make_key(SelectorId id, const inventory::Pool& pool, uint32_t device) const;
   const Truth* find_outcome(const inventory::Hash128& key);
@@ -72,7 +90,7 @@ class Selectors {
 
   inventory::DeviceIndex& device_index_;
   bool quantity_operators_;
-  cel::Environment environment_;
+  cel::Environment environment_, derived_environment_;
   bool lists_;
   std::unordered_map<std::string, SelectorId> index_;
   std::vector<std::unique_ptr<Entry>> entries_;
@@ -83,6 +101,7 @@ class Selectors {
   // When `recent_` is full it becomes `older_`; an outcome that is used again moves back. So the least recently used
   // outcomes are dropped first.
   Outcomes recent_, older_;
+  std::unordered_map<inventory::Hash128, DerivedValue, inventory::Hash128Hash> derived_;
 };
 
 // The device as selectors see it.

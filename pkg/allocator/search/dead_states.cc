@@ -62,11 +62,13 @@ void Search::set_up_dead_states() {
                                inventory::test_bit(matrix_.usable(slot), local) << 1 |
                                (plan_->any_all && inventory::test_bit(matrix_.selectable(slot), local)) << 2);
     for (const Column* column : plan_columns_) append(key, column->value[local]);
+    append_derived(number, key);
     key += static_cast<char>(pool.shareable(device) | inventory::test_bit(pool.charged(), device) << 1);
     for (const CounterUse* use = pool.uses_begin(device); use != pool.uses_end(device); ++use) {
       append(key, segment.first_counter + use->counter);
       append(key, use->amount);
     }
+    if (pool.any_groups()) append_groups(segment, device, key);
     if (pool.shareable(device)) {
       append(key, pool.shape(device).serial);
       if (const std::vector<Amount>* held = pool.shared(device))
@@ -179,6 +181,7 @@ Hash128 Search::state_key(uint32_t r, uint32_t a, uint32_t placed, uint32_t from
   }
   mix.add(sum_a);
   mix.add(sum_b);
+  if (!group_states_.empty()) add_groups(mix);
   return mix;
 }
 

@@ -64,12 +64,14 @@ bool Search::assign(uint32_t r, uint32_t a, uint32_t local) {
   bool counts = pool.uses_begin(device) != pool.uses_end(device) &&
                 !(shareable && (inventory::test_bit(pool.charged(), device) || (ours != nullptr && ours->picks > 0)));
   if (counts && !fits_counters(segment, device)) return false;
+  const bool grouped = counts && pool.any_groups();
+  if (grouped && !fits_groups(segment, device)) return false;
   size_t placed = 0;
   if (!alternative.constraints.empty())
     for (size_t i = picks_.size(); i > 0 && picks_[i - 1].request == r; --i) ++placed;
   for (size_t i = 0; i < alternative.constraints.size(); ++i) {
     bool changed = false;
-    bool good = add_to_constraint(alternative.constraints[i], local, &changed);
+    bool good = add_to_constraint(alternative.constraints[i], &alternative, local, &changed);
     if (!good && strict_ && alternative.all && !request.prioritized && all_error_.empty())
       all_error_ = "request \"" + alternative.name + "\": a constraint prevents getting all devices";
     bool kept = good;
@@ -77,10 +79,12 @@ bool Search::assign(uint32_t r, uint32_t a, uint32_t local) {
         !look_ahead(alternative.constraints[i], r, a, static_cast<uint32_t>(placed) + 1, local))
       good = false;
     if (good) continue;
-    for (size_t j = i + (kept ? 1 : 0); j > 0; --j) remove_from_constraint(alternative.constraints[j - 1], local);
+    for (size_t j = i + (kept ? 1 : 0); j > 0; --j)
+      remove_from_constraint(alternative.constraints[j - 1], &alternative, local);
     return false;
   }
   if (counts) charge(segment, device, true);
+  if (grouped) charge_groups(segment, device);
   if (shareable) {
     SharedUse* use = shared_use(local);
     if (use == nullptr) use = &shared_.emplace_back(SharedUse{local, 0, {}});
@@ -104,7 +108,7 @@ void Search::undo_pick() {
   const Pool& pool = *segment.pool;
   uint32_t device = matrix_.device_of(segment, pick.local);
   for (size_t i = alternative.constraints.size(); i > 0; --i)
-    remove_from_constraint(alternative.constraints[i - 1], pick.local);
+    remove_from_constraint(alternative.constraints[i - 1], &alternative, pick.local);
   bool last = true;
   if (pick.fit != nullptr) {
     SharedUse* use = shared_use(pick.local);
@@ -121,13 +125,16 @@ void Search::undo_pick() {
                                                  [&](const Pick& other) { return other.local == pick.local; });
     if (!still) inventory::clear_bit(assigned_.data(), pick.local);
   }
-  if (last && pool.uses_begin(device) != pool.uses_end(device)) charge(segment, device, false);
+  if (!last || pool.uses_begin(device) == pool.uses_end(device)) return;
+  charge(segment, device, false);
+  if (pool.any_groups()) release_groups(segment, device);
 }
 
-bool Search::add_to_constraint(uint32_t constraint, uint32_t local, bool* changed) {
+bool Search::add_to_constraint(uint32_t constraint, const PlanAlternative* by, uint32_t local, bool* changed) {
   const PlanConstraint& spec = plan_->constraints[constraint];
   if (spec.list != nullptr) return value_match_[constraint].add(local);
-  const Column& column = *plan_columns_[spec.column];
+  const Column& column = column_for(constraint, by);
+  if (!derived_.empty() && !joins_derived(constraint, by, local)) return false;
   if (column.missing(local)) return false;
   const uint32_t* begin = column.begin(local);
   const uint32_t* end = column.end(local);
@@ -136,6 +143,7 @@ bool Search::add_to_constraint(uint32_t constraint, uint32_t local, bool* change
     for (const uint32_t* v = begin; v != end; ++v)
       if (used[*v] != 0) return false;
     for (const uint32_t* v = begin; v != end; ++v) used[*v] = 1;
+    if (!derived_.empty()) count_distinct(constraint, by, local, 1);
     return true;
   }
   MatchState& state = match_[constraint];
@@ -165,12 +173,13 @@ bool Search::add_to_constraint(uint32_t constraint, uint32_t local, bool* change
   return true;
 }
 
-void Search::remove_from_constraint(uint32_t constraint, uint32_t local) {
+void Search::remove_from_constraint(uint32_t constraint, const PlanAlternative* by, uint32_t local) {
   const PlanConstraint& spec = plan_->constraints[constraint];
   if (spec.list != nullptr) return value_match_[constraint].remove(local);
   if (spec.distinct) {
-    const Column& column = *plan_columns_[spec.column];
+    const Column& column = column_for(constraint, by);
     for (const uint32_t* v = column.begin(local); v != column.end(local); ++v) used_values_[constraint][*v] = 0;
+    if (!derived_.empty()) count_distinct(constraint, by, local, -1);
     return;
   }
   SavedMatch& saved = saved_.back();
@@ -206,11 +215,11 @@ size_t Search::count_with(const PlanAlternative& alternative, const Column& colu
 // After a constraint's values shrank: can every later request still get enough devices with one of them?
 bool Search::look_ahead(uint32_t constraint, uint32_t r, uint32_t a, uint32_t placed, uint32_t local) {
   const PlanConstraint& spec = plan_->constraints[constraint];
-  const Column& column = *plan_columns_[spec.column];
-  if (column.with.empty()) return true;
-  const MatchState& state = match_[constraint];
   const PlanAlternative& current = plan_->requests[r].alternatives[a];
-  if (!current.all && current.count > placed && count_with(current, column, state, local + 1) < current.count - placed)
+  const Column& own = column_for(constraint, &current);
+  if (own.with.empty()) return true;
+  const MatchState& state = match_[constraint];
+  if (!current.all && current.count > placed && count_with(current, own, state, local + 1) < current.count - placed)
     return false;
   for (uint32_t later : spec.requests) {
     if (later <= r) continue;
@@ -219,7 +228,8 @@ bool Search::look_ahead(uint32_t constraint, uint32_t r, uint32_t a, uint32_t pl
       bool bound = std::find(alternative.constraints.begin(), alternative.constraints.end(), constraint) !=
                    alternative.constraints.end();
       size_t want = alternative.all ? 1 : alternative.count;
-      if (!bound || (alternative.all && alternative.admin) || count_with(alternative, column, state, 0) >= want) {
+      if (!bound || (alternative.all && alternative.admin) ||
+          count_with(alternative, column_for(constraint, &alternative), state, 0) >= want) {
         possible = true;
         break;
       }

@@ -66,8 +66,9 @@ bool Search::cannot_pack(uint32_t r, const PlanAlternative& alternative, uint32_
 bool Search::prove_constraints() {
   for (const PlanConstraint& spec : plan_->constraints) {
     auto number = static_cast<uint32_t>(&spec - plan_->constraints.data());
-    const Column& column = *plan_columns_[spec.column];
-    if (column.with.empty() || spec.list != nullptr) continue;
+    if (spec.list != nullptr) continue;
+    const uint32_t all_values = column_for(number, nullptr).values;
+    if (column_for(number, nullptr).with.empty()) continue;
     // The requests that are members whatever alternative is chosen.
     std::vector<uint32_t> members;
     uint64_t wanted = 0;
@@ -86,6 +87,7 @@ bool Search::prove_constraints() {
     auto enough = [&](uint32_t r, uint32_t value) {
       for (const PlanAlternative& alternative : plan_->requests[r].alternatives) {
         const uint64_t* candidates = pool_of_choice(alternative);
+        const Column& column = column_for(number, &alternative);
         size_t count = 0;
         for (size_t w = 0; w < matrix_.words(); ++w)
           count += static_cast<size_t>(std::popcount(candidates[w] & column.with[value][w]));
@@ -95,11 +97,12 @@ bool Search::prove_constraints() {
     };
     if (spec.distinct) {
       uint64_t values = 0;
-      for (uint32_t v = 0; v < column.values; ++v) {
+      for (uint32_t v = 0; v < all_values; ++v) {
         bool had = false;
         for (size_t i = 0; i < members.size() && !had; ++i)
           for (const PlanAlternative& alternative : plan_->requests[members[i]].alternatives) {
             const uint64_t* candidates = pool_of_choice(alternative);
+            const Column& column = column_for(number, &alternative);
             for (size_t w = 0; w < matrix_.words(); ++w) had = had || (candidates[w] & column.with[v][w]) != 0;
           }
         values += had;
@@ -112,7 +115,7 @@ bool Search::prove_constraints() {
       continue;
     }
     bool any = members.empty();
-    for (uint32_t v = 0; v < column.values && !any; ++v)
+    for (uint32_t v = 0; v < all_values && !any; ++v)
       any = std::all_of(members.begin(), members.end(), [&](uint32_t r) { return enough(r, v); });
     if (!any) {
       refute("matchAttribute " + quote(spec.attribute) + ": no value is common to enough candidates");

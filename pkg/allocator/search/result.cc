@@ -62,6 +62,7 @@ class ResultMaker {
       added.binding_conditions = conditions->conditions;
       added.binding_failure_conditions = conditions->failure_conditions;
     }
+    if (!slice.skip_operations.empty()) added.skip_node_operations = slice.skip_operations;
     if (pick.fit == nullptr) return;
     added.share_id = random_.uuid();
     const inventory::CapacityShape& shape = *slice.shapes[slice.shape_of[local]];

@@ -25,21 +25,26 @@ bool Search::begin(const Plan& plan, inventory::NodeId node, const Terms& terms)
   all_error_.clear();
   if (!matrix_.lay_out(plan, node)) return false;
   naive_ = strict_ && (matrix_.any_failed() || (plan.any_all && !plan.constraints.empty()));
+  plan_columns_.clear();
+  for (const PlanColumn& one : plan.columns) plan_columns_.push_back(&columns_.get(matrix_.view(), one.key, one.which));
+  derived_.clear();
+  if (plan.any_derived && !lay_out_derived()) return false;
+  naive_ = naive_ || derived_may_fail();
   picks_.clear();
+  group_states_.clear();
+  saved_groups_.clear();
   shared_.clear();
   saved_.clear();
   chosen_.assign(plan.requests.size(), 0);
   results_.assign(plan.claims.size(), 0);
   assigned_.assign(matrix_.words(), 0);
   charged_.assign(matrix_.counters(), 0);
-  plan_columns_.clear();
-  for (const PlanColumn& one : plan.columns) plan_columns_.push_back(&columns_.get(matrix_.view(), one.key, one.which));
   if (!plan.constraints.empty()) {
     match_.resize(plan.constraints.size());
     for (MatchState& match : match_) match.clear();
     used_values_.resize(plan.constraints.size());
     for (size_t c = 0; c < plan.constraints.size(); ++c)
-      if (plan.constraints[c].distinct) used_values_[c].assign(plan_columns_[plan.constraints[c].column]->values, 0);
+      if (plan.constraints[c].distinct) used_values_[c].assign(column_for(c, nullptr).values + kDistinctCounts, 0);
   }
   anchors_agree_ = plan.ties.empty() || add_anchors();
   if (!plan.lists.empty()) begin_lists();
@@ -63,7 +68,7 @@ bool Search::add_anchors() {
       const inventory::StrId name = device_index_.strings().find(anchor.device);
       const uint32_t device = name == inventory::kNoStr ? inventory::kNone : matrix_.find_here(*segment, name);
       bool changed = false;
-      if (device == inventory::kNone || !add_to_constraint(c, segment->first_word * 64 + device, &changed))
+      if (device == inventory::kNone || !add_to_constraint(c, nullptr, segment->first_word * 64 + device, &changed))
         return false;
     }
   }
@@ -95,6 +100,7 @@ bool Search::assign_fixed(const Terms& terms) {
 }
 
 Search::End Search::find(const Terms& terms) {
+  if (!error_.empty()) return End::kError;
   if (!anchors_agree_) {
     refute("the devices that are allocated already do not agree in the preferred attribute here");
     return End::kNone;
@@ -149,7 +155,8 @@ bool Search::counts_suffice() {
     bool possible = false;
     for (const PlanAlternative& alternative : request.alternatives) {
       if (alternative.all) {
-        if (strict_ && (matrix_.incomplete() != nullptr || matrix_.invalid() != nullptr)) {
+        const bool excluded = device_index_.features().incomplete_pool_excludes_node;
+        if (strict_ && ((matrix_.incomplete() != nullptr && !excluded) || matrix_.invalid() != nullptr)) {
           const inventory::Pool& pool = matrix_.incomplete() != nullptr ? *matrix_.incomplete() : *matrix_.invalid();
           error_ = "request " + quote(alternative.name) + " asks for all devices, but resource pool " +
                    pool.driver_text + "/" + pool.name_text + " is " +
@@ -252,7 +259,7 @@ bool Search::place_one(uint32_t r, uint32_t a, uint32_t placed, uint32_t from) {
     if (dead_.contains(key)) return false;
   }
   const uint64_t* candidates = pool_of_choice(alternative);
-  const uint64_t* failed = naive_ && matrix_.any_failed() ? matrix_.failed(alternative.slot) : nullptr;
+  const uint64_t* failed = strict_ && matrix_.any_failed() ? matrix_.failed(alternative.slot) : nullptr;
   uint32_t& results = results_[plan_->requests[r].claim];
   std::vector<uint64_t> tried;  // classes (with their state) that failed here
   for (size_t next = from;; ++next) {
@@ -289,6 +296,8 @@ bool Search::place_one(uint32_t r, uint32_t a, uint32_t placed, uint32_t from) {
         set_up_shortcuts();
         if (refuted_) return false;
       }
+    } else if (!error_.empty()) {
+      return false;
     }
     // set_up_dead_states() may have run deep below this device: look up its kind only now, after giving it back.
     if (keeps_dead_states_) tried.push_back(kind_of(device));

@@ -22,6 +22,7 @@
 
 #include "pkg/allocator/budget/meter.h"
 #include "pkg/allocator/groups/group_counter.h"
+#include "pkg/allocator/plan/derived_columns.h"
 #include "pkg/allocator/search/candidate_matrix.h"
 #include "pkg/allocator/search/packing.h"
 #include "pkg/allocator/search/refutations.h"
@@ -58,11 +59,14 @@ class Search {
   };
 
   // All arguments must outlive this.
-  Search(inventory::DeviceIndex& device_index, Filters& filters, Columns& columns, Meter& meter, DeferredFrees& frees)
+  Search(inventory::DeviceIndex& device_index, Selectors& selectors, Filters& filters, Columns& columns,
+         DerivedColumnsCache& derived_columns, Meter& meter, DeferredFrees& frees)
       : matrix_(device_index, filters),
         device_index_(device_index),
+        selectors_(selectors),
         filters_(filters),
         columns_(columns),
+        derived_cache_(derived_columns),
         meter_(meter),
         deferred_frees_(frees) {}
 
@@ -85,6 +89,8 @@ class Search {
 
  private:
   static constexpr uint64_t kQuickSteps = 48;
+  // Behind the values of a distinct constraint: its members, and whether one stands alone (derived attributes).
+  static constexpr uint32_t kDistinctCounts = 2;
 
   struct MatchState {
     uint32_t members = 0;
@@ -129,8 +135,9 @@ class Search {
   // device_assignment.cc: assigns one device to a request, and undoes it
   bool assign(uint32_t r, uint32_t a, uint32_t local);
   void undo_pick();
-  bool add_to_constraint(uint32_t constraint, uint32_t local, bool* changed);
-  void remove_from_constraint(uint32_t constraint, uint32_t local);
+  // `by`: the alternative that takes the device; null: an anchor.
+  bool add_to_constraint(uint32_t constraint, const PlanAlternative* by, uint32_t local, bool* changed);
+  void remove_from_constraint(uint32_t constraint, const PlanAlternative* by, uint32_t local);
   bool fits_shared(const inventory::Pool& pool, uint32_t device, uint32_t local, const CapacityFit& fit);
   bool fits_counters(const MatrixSegment& segment, uint32_t device);
   void charge(const MatrixSegment& segment, uint32_t device, bool on);
@@ -138,6 +145,33 @@ class Search {
   bool look_ahead(uint32_t constraint, uint32_t r, uint32_t a, uint32_t placed, uint32_t local);
   size_t count_with(const PlanAlternative& alternative, const Column& column, const MatchState& state,
                     uint32_t from) const;
+
+  // device_groups.cc: compatibility groups of devices on one counter set
+  struct GroupsOfSet {
+    uint32_t segment;  // its first word
+    inventory::StrId set;
+    inventory::GroupState state;  // of the devices in use and those of this decision
+  };
+  bool fits_groups(const MatrixSegment& segment, uint32_t device) const;
+  void charge_groups(const MatrixSegment& segment, uint32_t device);
+  void release_groups(const MatrixSegment& segment, uint32_t device);
+  const inventory::GroupState* groups_on(const MatrixSegment& segment, inventory::StrId set) const;
+  void append_groups(const MatrixSegment& segment, uint32_t device, std::string& key) const;
+  void add_groups(inventory::Hash128& state) const;
+
+  // derived_attributes.cc: constraints whose attribute an expression of a request replaces
+  bool lay_out_derived();
+  bool derived_may_fail() const;
+  const Column& column_for(uint32_t constraint, const PlanAlternative* by) const {
+    if (derived_.empty()) return *plan_columns_[plan_->constraints[constraint].column];
+    return derived_column(constraint, by);
+  }
+  const Column& derived_column(uint32_t constraint, const PlanAlternative* by) const;
+  static uint32_t derived_number(uint32_t constraint, const PlanAlternative* by);
+  // False: an error, or the device cannot join those that the constraint has.
+  bool joins_derived(uint32_t constraint, const PlanAlternative* by, uint32_t local);
+  void append_derived(uint32_t local, std::string& key) const;
+  void count_distinct(uint32_t constraint, const PlanAlternative* by, uint32_t local, int more);
 
   // proofs.cc
   void set_up_proofs();
@@ -190,14 +224,16 @@ class Search {
 
   CandidateMatrix matrix_;
   inventory::DeviceIndex& device_index_;
+  Selectors& selectors_;
   Filters& filters_;
   Columns& columns_;
+  DerivedColumnsCache& derived_cache_;
   Meter& meter_;
   DeferredFrees& deferred_frees_;
 
   const Plan* plan_ = nullptr;
   bool strict_ = false;
-  bool naive_ = false;  // strict, and upstream might meet an error: no short cuts
+  bool naive_ = false;  // upstream might meet an error that counts: no short cuts
   uint64_t budget_ = 0;
   const std::function<bool(const Search&)>* visit_ = nullptr;
   uint64_t steps_ = 0;
@@ -214,6 +250,9 @@ class Search {
   std::string all_error_;  // strict: a constraint against mode All; an error unless there is a solution
 
   std::vector<const Column*> plan_columns_;
+  std::vector<DerivedColumns*> derived_;  // by constraint; null: without; empty: all are
+  std::vector<GroupsOfSet> group_states_;
+  std::vector<std::pair<size_t, inventory::GroupState>> saved_groups_;  // place in group_states_, before
   std::vector<Pick> picks_;
   std::vector<uint32_t> chosen_;
   std::vector<uint32_t> results_;                  // by claim

@@ -39,6 +39,18 @@ bool read_device_toleration(const WireValue& v, DeviceToleration& out, Trouble& 
          note_if_strange(out.effect, kTolerationEffects, t);
 }
 
+bool read_derived_attribute(const WireValue& v, DerivedAttribute& out, Trouble& t) {
+  return expect_object(v, t) && field(v, "name", out.name, t) && field(v, "expression", out.expression, t);
+}
+
+// An empty list is the same as none.
+bool read_derived_attributes(const WireValue& list, DeviceSubRequest& out, Trouble& t) {
+  std::vector<DerivedAttribute> found;
+  if (!read_list(list, found, t, read_derived_attribute)) return false;
+  if (!found.empty()) out.derived_attributes = std::move(found);
+  return true;
+}
+
 bool read_subrequest_body(const WireValue& v, DeviceSubRequest& out, Trouble& t) {
   return field(v, "deviceClassName", out.device_class_name, t) &&
          field_with(v, "selectors", t,
@@ -49,11 +61,14 @@ bool read_subrequest_body(const WireValue& v, DeviceSubRequest& out, Trouble& t)
          field_with(
              v, "tolerations", t,
              [&](const WireValue& list) { return read_list(list, out.tolerations, t, read_device_toleration); }) &&
-         section(v, "capacity", t, [&](const WireValue& capacity) {
-           return field_with(capacity, "requests", t, [&](const WireValue& map) {
-             return read_map(map, out.capacity_requests, t, read_quantity);
-           });
-         });
+         section(v, "capacity", t,
+                 [&](const WireValue& capacity) {
+                   return field_with(capacity, "requests", t, [&](const WireValue& map) {
+                     return read_map(map, out.capacity_requests, t, read_quantity);
+                   });
+                 }) &&
+         field_with(v, "derivedAttributes", t,
+                    [&](const WireValue& list) { return read_derived_attributes(list, out, t); });
 }
 
 bool read_exactly(const WireValue& v, DeviceSubRequest& out, Trouble& t) {
@@ -66,8 +81,8 @@ bool read_alternative(const WireValue& v, DeviceSubRequest& out, Trouble& t) {
 
 // v1beta1 has the fields of `exactly` on the request itself; any of them set makes one.
 bool is_flat_request(const WireValue& v) {
-  for (std::string_view name :
-       {"deviceClassName", "selectors", "allocationMode", "count", "adminAccess", "tolerations", "capacity"}) {
+  for (std::string_view name : {"deviceClassName", "selectors", "allocationMode", "count", "adminAccess", "tolerations",
+                                "capacity", "derivedAttributes"}) {
     WireValue member;
     if (!v.find(name, member) || member.is_null()) continue;
     std::string_view text;
@@ -106,8 +121,14 @@ bool read_result(const WireValue& v, DeviceRequestAllocationResult& out, Trouble
              [&](const WireValue& list) { return read_list(list, out.tolerations, t, read_device_toleration); }) &&
          field(v, "bindingConditions", out.binding_conditions, t) &&
          field(v, "bindingFailureConditions", out.binding_failure_conditions, t) &&
-         field(v, "shareID", out.share_id, t) && field_with(v, "consumedCapacity", t, [&](const WireValue& map) {
-           return read_map(map, out.consumed_capacity, t, read_quantity);
+         field(v, "shareID", out.share_id, t) &&
+         field_with(v, "consumedCapacity", t,
+                    [&](const WireValue& map) { return read_map(map, out.consumed_capacity, t, read_quantity); }) &&
+         field_with(v, "skipNodeOperations", t, [&](const WireValue& list) {
+           std::vector<std::string> found;
+           if (!read(list, found, t)) return false;
+           if (!found.empty()) out.skip_node_operations = std::move(found);
+           return true;
          });
 }
 

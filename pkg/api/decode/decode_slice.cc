@@ -82,7 +82,8 @@ bool read_counter_set(const WireValue& v, CounterSet& out, Trouble& t) {
 
 bool read_consumption(const WireValue& v, DeviceCounterConsumption& out, Trouble& t) {
   return expect_object(v, t) && field(v, "counterSet", out.counter_set, t) &&
-         field_with(v, "counters", t, [&](const WireValue& map) { return read_counters(map, out.counters, t); });
+         field_with(v, "counters", t, [&](const WireValue& map) { return read_counters(map, out.counters, t); }) &&
+         field(v, "compatibilityGroups", out.compatibility_groups, t);
 }
 
 bool read_device_taint(const WireValue& v, DeviceTaint& out, Trouble& t) {
@@ -139,9 +140,12 @@ bool read(const WireValue& v, ResourceSlice& out, Trouble& t) {
                field(s, "nodeName", out.node_name, t) && field(s, "nodeSelector", out.node_selector, t) &&
                field(s, "allNodes", out.all_nodes, t) &&
                field(s, "perDeviceNodeSelection", out.per_device_node_selection, t) &&
-               field(s, "devices", out.devices, t) && field_with(s, "sharedCounters", t, [&](const WireValue& list) {
-                 return read_list(list, out.shared_counters, t, read_counter_set);
-               });
+               field(s, "devices", out.devices, t) &&
+               field_with(
+                   s, "sharedCounters", t,
+                   [&](const WireValue& list) { return read_list(list, out.shared_counters, t, read_counter_set); }) &&
+               field(s, "partitionTypeAttribute", out.partition_type_attribute, t) &&
+               field(s, "skipNodeOperations", out.skip_node_operations, t);
       });
   if (readable) note_unknown(v, t, out);
   return readable;

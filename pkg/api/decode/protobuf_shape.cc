@@ -47,11 +47,12 @@ class Shapes {
     return out;
   }
 
-  // Fields that the table has and that are not supported count as unknown: the JSON of the object then names them.
+  // Fields that the table has and that are not supported, or whose number is not known, count as unknown: the object is
+  // then read as JSON, which names them.
   static void mark_plain(const schema::ObjectType& type, ProtobufShape& out) {
     out.watched = is_watched(type);
     if (out.watched)
-      std::erase_if(out.members, [&](const auto& member) { return is_not_supported(type.name, member.name); });
+      std::erase_if(out.members, [&](const auto& member) { return is_read_as_json(type.name, member.name); });
     for (const ProtobufShape::Inlined& part : out.inlined) out.plain &= ~(uint64_t{1} << part.number % 64);
     if (!out.watched) return;
     out.plain = 0;

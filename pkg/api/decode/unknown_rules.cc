@@ -46,6 +46,15 @@ struct Member {
 constexpr auto kNotSupported = std::to_array<Member>({
     {"Device", "nodeAllocatableResourceMappings"},
     {"BasicDevice", "nodeAllocatableResourceMappings"},
+    {"Device", "nodeAllocatableResources"},
+    {"BasicDevice", "nodeAllocatableResources"},
+});
+// Merged without anybody here having seen the number: an object that has one is read as JSON.
+constexpr auto kNumberNotKnown = std::to_array<Member>({
+    {"DeviceCounterConsumption", "compatibilityGroups"},
+    {"ExactDeviceRequest", "derivedAttributes"},
+    {"DeviceSubRequest", "derivedAttributes"},
+    {"DeviceRequest", "derivedAttributes"},
 });
 
 // Parts of resource.k8s.io objects outside of what decides. Not ResourceClaimConsumerReference: what is unknown of one
@@ -77,6 +86,12 @@ Unit unit_of(std::string_view place) {
 
 bool is_not_supported(std::string_view type, std::string_view member) {
   return std::any_of(kNotSupported.begin(), kNotSupported.end(),
+                     [&](const Member& one) { return one.type == type && one.name == member; });
+}
+
+bool is_read_as_json(std::string_view type, std::string_view member) {
+  return is_not_supported(type, member) ||
+         std::any_of(kNumberNotKnown.begin(), kNumberNotKnown.end(),
                      [&](const Member& one) { return one.type == type && one.name == member; });
 }
 

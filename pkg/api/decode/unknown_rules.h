@@ -26,6 +26,10 @@ Unit unit_of(std::string_view place);
 // Fields that the tables have, because servers of 1.36 do, and that this build does not support.
 bool is_not_supported(std::string_view type, std::string_view member);
 
+// Those, and fields whose protobuf number is not known: a protobuf object that has such a number is read as JSON
+// instead.
+bool is_read_as_json(std::string_view type, std::string_view member);
+
 // Types of which protobuf fields beyond the table are noted.
 bool is_watched(const schema::ObjectType& type);
 

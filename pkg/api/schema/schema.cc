@@ -154,6 +154,12 @@ Result<void> SchemaSet::add(std::string_view package, std::string_view table) {
       current->fields.reserve(64);
       continue;
     }
+    if (words[0] == "extend") {
+      const auto known = words.size() < 2 ? types_.end() : types_.find(std::string(package) + "." + words[1]);
+      if (known == types_.end()) return wrong("there is no such type to extend");
+      current = known->second.get();
+      continue;
+    }
     if (current == nullptr) return wrong("a field before the first type");
     if (words.size() < 3) return wrong("a field needs number, name and type");
     Field f;
@@ -246,6 +252,12 @@ const std::vector<SchemaTable>& tables_in_use() {
       {"resource/v1beta1", tables::resource_v1beta1()},
       {"resource/v1beta2", tables::resource_shared()},
       {"resource/v1beta2", tables::resource_v1()},
+      {"resource/v1", tables::resource_137_shared(), 37},
+      {"resource/v1", tables::resource_137_v1(), 37},
+      {"resource/v1beta1", tables::resource_137_shared(), 37},
+      {"resource/v1beta1", tables::resource_137_v1beta1(), 37},
+      {"resource/v1beta2", tables::resource_137_shared(), 37},
+      {"resource/v1beta2", tables::resource_137_v1(), 37},
   };
   return all;
 }

@@ -17,6 +17,8 @@
 //
 //     type LabelSelector atomic
 //
+// `extend T` adds fields to a type of the same package that an earlier table defines: what a later release added.
+//
 // Types: string int32 int64 bool double bytes Time MicroTime Quantity IntOrString Raw (any JSON, a RawExtension) Fields
 // (FieldsV1), Verb... or a type's name; `*T` pointer, `[]T` list, `map[string]T` map. A type of the same package is
 // named bare, others in full ("meta/v1.ObjectMeta", "core/v1.PodSpec"); bare names fall back to meta/v1.
@@ -121,6 +123,8 @@ class SchemaSet {
 struct SchemaTable {
   std::string_view package;
   std::string_view text;
+  // The minor version of the first release that has these types and fields; 0: all supported ones.
+  int since = 0;
 };
 
 // The tables of the types that the client reads as protobuf: what pods, nodes, claims and slices use of meta/v1,

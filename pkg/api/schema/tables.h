@@ -15,5 +15,8 @@ std::string_view core_v1_cluster();
 std::string_view resource_shared();
 std::string_view resource_v1();
 std::string_view resource_v1beta1();
+std::string_view resource_137_shared();
+std::string_view resource_137_v1();
+std::string_view resource_137_v1beta1();
 
 }  // namespace dra::api::schema::tables

@@ -25,6 +25,7 @@ void register_all_kinds(KindRegistry& registry) {
 const SchemaSet& builtin_schemas() {
   static const SchemaSet* set = [] {
     std::vector<SchemaTable> all = api::schema::tables_in_use();
+    std::erase_if(all, [](const SchemaTable& table) { return table.since > 36; });  // serves 1.36
     for (const KindFolder& folder : kFolders)
       for (const SchemaTable& table : folder.tables()) all.push_back(table);
     return new SchemaSet(api::schema::link_tables(all));

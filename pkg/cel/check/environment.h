@@ -21,6 +21,9 @@ struct EnvironmentOptions {
   // Extension of this project, not known to Kubernetes: `quantity >= quantity` and the like compile (and mean
   // compareTo). Off by default, because the API server refuses such selectors.
   bool quantity_operators = false;
+  // Expressions of derivedAttributes (DRADerivedAttributes, 1.37) instead of selectors: the result is a string, an
+  // integer, a boolean, a version, or a list of one of these.
+  bool derived_attributes = false;
 };
 
 // A variable or function of a generic environment, for expressions other than device selectors (conformance tests).

@@ -123,6 +123,30 @@ EvalResult Program::evaluate(const DeviceInput& device, const EvalLimits& limits
   return out;
 }
 
+Value Program::evaluate_value(const DeviceInput& device, Arena& arena, EvalResult& out,
+                              const EvalLimits& limits) const {
+  const std::string_view spoiled = device.spoiled(rep_->environment->list_attributes());
+  if (!spoiled.empty()) {
+    out.error = RuntimeCategory::kAttributeValue;
+    out.message = spoiled;
+    return Value::null();
+  }
+  EvalContext c(arena);
+  Locals locals(rep_->locals, arena, c);
+  set_limits(c, limits);
+  c.device = &device.rep().device;
+  c.facts = &device.rep().facts;
+  const Value v = rep_->root->eval(c);
+  out.cost = c.aborted != nullptr ? c.cost_at_abort : c.cost;
+  out.work = c.work;
+  if (c.aborted != nullptr) {
+    report_error(*c.aborted, *c.facts, out);
+  } else if (v.is_error()) {
+    report_error(*v.error, *c.facts, out);
+  }
+  return v;
+}
+
 Value Program::evaluate_value(const std::vector<Binding>& bindings, Arena& arena, const EvalLimits& limits,
                               uint64_t* cost) const {
   const Environment::Rep& env = *rep_->environment;

@@ -65,6 +65,9 @@ class Program {
   Program& operator=(const Program&) = delete;
 
   EvalResult evaluate(const DeviceInput& device, const EvalLimits& limits = {}) const;
+  // For expressions of derived attributes: the value, which lives in `arena`, in the device or in this program. All of
+  // `out` but its value is as above.
+  Value evaluate_value(const DeviceInput& device, Arena& arena, EvalResult& out, const EvalLimits& limits = {}) const;
   // For generic environments (and any result type). The result lives in `arena`, in the bindings or in this program.
   Value evaluate_value(const std::vector<Binding>& bindings, Arena& arena, const EvalLimits& limits = {},
                        uint64_t* cost = nullptr) const;

@@ -20,11 +20,8 @@ std::string form_text(const json& object, const char* key) {
   return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
-// Fields that the schema tables do not have yet.
-struct NewerField {
-  std::string_view name, release, gate;
-};
-constexpr NewerField kNewerFields[] = {{"derivedAttributes", "1.37", "DRADerivedAttributes"}};
+// The field of a claim that servers before 1.37 do not have.
+constexpr std::string_view kDerivedAttributes = "derivedAttributes";
 
 class FormLinter {
  public:
@@ -60,7 +57,9 @@ class FormLinter {
     }
     if (!value.is_object() || tree.open()) return;
     for (const auto& [key, element] : value.items()) {
-      if (const std::optional<FieldTree> child = tree.child(key))
+      const std::optional<FieldTree> child = tree.child(key);
+      if (child && key == kDerivedAttributes) derived_attributes(place.child(key));
+      if (child)
         fields(element, *child, place.child(key));
       else
         unknown(tree, key, place.child(key));
@@ -112,18 +111,18 @@ class FormLinter {
     return path.empty() ? "" : path + ".";
   }
 
+  void derived_attributes(const Place& place) {
+    if (rules_.derived_attributes) return;
+    if (!rules_.selectors_of_137)
+      return findings_.error(place, LintCode::kUnknownField, "field " + quote(kDerivedAttributes) +
+                                        " is not known before Kubernetes 1.37; leave it out, or say "
+                                        "--kubernetes-version=1.37");
+    findings_.warn(place, LintCode::kFieldNeedsGate,
+                   "only servers of 1.37 with the feature gate DRADerivedAttributes keep it, which is off by "
+                   "default; without it the claim is refused");
+  }
+
   void unknown(const FieldTree& tree, const std::string& key, const Place& place) {
-    for (const NewerField& newer : kNewerFields) {
-      if (newer.name != key) continue;
-      const std::string gate(newer.gate), release(newer.release);
-      if (!rules_.selectors_of_137)
-        return findings_.error(place, LintCode::kUnknownField,
-                               "field " + quote(key) + " is not known before Kubernetes " + release +
-                                   "; leave it out, or say --kubernetes-version=" + release);
-      return findings_.warn(place, LintCode::kFieldNeedsGate,
-                            "only servers of " + release + " with the feature gate " + gate +
-                                " keep it, which is off by default; this version does not decide by it");
-    }
     findings_.error(place, LintCode::kUnknownField, "unknown field " + quote(key) + advice(tree, key));
   }
 

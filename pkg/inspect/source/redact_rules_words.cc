@@ -12,7 +12,7 @@ bool is_api_word(std::string_view text) {
       "In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt", "Equal", "NoSchedule", "NoExecute", "PreferNoSchedule",
       "None", "ExactCount", "All", "FromClass", "FromClaim", "DoNotSchedule", "ScheduleAnyway", "Honor", "Ignore",
       "Always", "Never", "OnFailure", "TCP", "UDP", "SCTP", "Update", "Apply", "FieldsV1", "first-fit", "best-fit",
-      "pack", "spread",
+      "pack", "spread", "NodePrepareResources", "NodeUnprepareResources", "*",
       // phases, health and reasons that decisions and answers read
       "Pending", "Running", "Succeeded", "Failed", "Active", "Terminating", "Healthy", "Unhealthy", "Unschedulable",
       "SchedulingGated", "Infeasible", "Deferred", "Allocated", "RequestsFail", "DeletionByDeviceTaintManager",
@@ -23,8 +23,8 @@ bool is_api_word(std::string_view text) {
       "Pod", "PodGroup", "Node", "ResourceClaim", "ReplicaSet", "Deployment", "StatefulSet", "DaemonSet", "Job",
       "CronJob", "Workload", "ReplicationController", "v1", "apps/v1", "batch/v1", "resource.k8s.io/v1",
       "resource.k8s.io/v1beta1", "resource.k8s.io/v1beta2", "resource.k8s.io/v1alpha3", "scheduling.k8s.io/v1alpha1",
-      "scheduling.k8s.io/v1alpha2", "scheduling.x-k8s.io/v1alpha1", "pods", "podgroups", "scheduling.k8s.io", "status",
-      "binding", "ephemeralcontainers", "resize",
+      "scheduling.k8s.io/v1alpha2", "scheduling.k8s.io/v1beta1", "scheduling.x-k8s.io/v1alpha1", "pods", "podgroups",
+      "scheduling.k8s.io", "status", "binding", "ephemeralcontainers", "resize",
       // what the manager says on its Lease
       "observe", "gate", "bind", "off", "labels", "all-claims"};
   return kWords.contains(text);

@@ -81,19 +81,24 @@ class Loader {
           if (!answer) return give_up(answer.error());
           if (*answer) objects_.dra_versions = (*answer)->versions;
           dra_version_ = *answer ? client::newest_of(**answer, {"v1", "v1beta2", "v1beta1"}) : "";
-          rule_version_ = *answer ? client::newest_of(**answer, {"v1beta2", "v1alpha3"}) : "";
-          if (rule_version_.empty()) return begin();
-          ask_rules();
+          for (const char* version : {"v1", "v1beta2", "v1alpha3"})
+            if (*answer && !client::newest_of(**answer, {version}).empty()) rule_versions_.emplace_back(version);
+          ask_rules(0);
         }));
   }
 
-  void ask_rules() {
+  // The newest version that has DeviceTaintRules: 1.36 serves v1 without them.
+  void ask_rules(size_t at) {
+    if (at == rule_versions_.size()) return begin();
     using Resources = std::optional<std::vector<client::ServedResource>>;
-    calls_.push_back(
-        client::discover_resources(client_, "resource.k8s.io", rule_version_, [this](Result<Resources> answer) {
-          if (answer && *answer)
-            objects_.taint_rules_served = std::any_of((*answer)->begin(), (*answer)->end(),
-                                                      [](const auto& one) { return one.name == "devicetaintrules"; });
+    calls_.push_back(client::discover_resources(
+        client_, "resource.k8s.io", rule_versions_[at], [this, at](Result<Resources> answer) {
+          const bool served = answer && *answer &&
+                              std::any_of((*answer)->begin(), (*answer)->end(),
+                                          [](const auto& one) { return one.name == "devicetaintrules"; });
+          if (!served) return ask_rules(at + 1);
+          objects_.taint_rules_served = true;
+          objects_.taint_rule_version = rule_versions_[at];
           begin();
         }));
   }
@@ -114,7 +119,7 @@ class Loader {
       list->kind = kind;
       list->resource = {std::string(kind.group),
                         !dra    ? "v1"
-                        : rules ? rule_version_
+                        : rules ? objects_.taint_rule_version
                                 : dra_version_,
                         std::string(kind.plural), std::string(kind.kind), kind.namespaced};
       if (kind.namespaced && !options_.kinds.empty()) list->ns = options_.ns;
@@ -317,7 +322,8 @@ class Loader {
   client::RestClient client_;
   const ServerOptions& options_;
   Objects objects_;
-  std::string dra_version_, rule_version_;
+  std::string dra_version_;
+  std::vector<std::string> rule_versions_;
   std::vector<std::unique_ptr<ListInProgress>> lists_;
   std::vector<Handle> calls_;
   std::optional<Error> trouble_;

@@ -61,6 +61,27 @@ Table with_groups(const std::string& core, const std::string& plugins) {
   return table;
 }
 
+// 1.36 serves v1 without them, 1.37 with them.
+TEST(ServerSource, TaintRulesAreReadInTheNewestVersionThatHasThem) {
+  for (const std::string of : {"v1", "v1beta2", "v1alpha3"}) {
+    Table table;
+    table.answers["/version"] = R"({"gitVersion":"v1.37.0"})";
+    const std::string path = "/apis/resource.k8s.io";
+    table.answers[path] = R"({"versions":[{"version":"v1alpha3"},{"version":"v1beta2"},{"version":"v1"}]})";
+    for (const char* version : {"v1", "v1beta2", "v1alpha3"})
+      table.answers[path + "/" + version] = R"({"resources":[{"name":"resourceslices"}]})";
+    table.answers[path + "/" + of] = R"({"resources":[{"name":"devicetaintrules"}]})";
+    table.answers["/api/v1/pods"] = R"({"items":[]})";
+    table.answers[path + "/" + of + "/devicetaintrules"] =
+        R"({"items":[{"metadata":{"name":"r"},"spec":{"deviceSelector":{},"taint":{"key":"k","effect":"NoSchedule"}}}]})";
+    const auto objects = load(table);
+    ASSERT_TRUE(objects) << of << ": " << objects.error().message();
+    EXPECT_TRUE(objects->taint_rules_served) << of;
+    EXPECT_EQ(objects->taint_rule_version, of);
+    EXPECT_EQ(objects->taint_rules.size(), 1u) << of;
+  }
+}
+
 // The chart's role for viewers allows the one Lease by its name.
 TEST(ServerSource, TheManagersLeaseIsReadByLabelOrByItsName) {
   const std::string path = "/apis/coordination.k8s.io/v1/leases";

@@ -125,6 +125,7 @@ std::string header_line(const Objects& objects, bool is_redacted, const Redactor
       {"serverVersion", objects.server_version},
       {"draVersions", objects.dra_versions},
       {"taintRulesServed", objects.taint_rules_served},
+      {"taintRuleVersion", objects.taint_rules_served ? objects.taint_rule_version : ""},
       {"redacted", is_redacted},
       {"hidden", to_json(is_redacted ? redacted(objects.hidden, redactor) : objects.hidden)},
       {"managerHidden", objects.managers.why_hidden.empty() ? ""
@@ -157,6 +158,8 @@ Result<Objects> read_header(std::string_view line, const std::string& name) {
     return found != header.end() && found->is_boolean() && found->get<bool>();
   };
   objects.taint_rules_served = flag("taintRulesServed");
+  if (std::string found = text_of(header, "taintRuleVersion"); !found.empty())
+    objects.taint_rule_version = std::move(found);
   objects.redacted = flag("redacted");
   if (const auto versions = header.find("draVersions"); versions != header.end() && versions->is_array())
     for (const json& one : *versions)

@@ -72,6 +72,7 @@ struct Objects {
   std::string server_version;             // "v1.36.2"; empty: not known
   std::vector<std::string> dra_versions;  // served versions of resource.k8s.io
   bool taint_rules_served = false;
+  std::string taint_rule_version = "v1beta2";  // of resource.k8s.io, in which they are served; v1 from 1.37 on
   // The API server's feature gates that concern devices, and whether they are on; empty: unknown. Not in
   // snapshots.
   std::map<std::string, bool> feature_gates;

@@ -16,6 +16,7 @@
 #include "pkg/inspect/verbs/manager.h"
 #include "pkg/inspect/verbs/not_honoured.h"
 #include "pkg/inspect/verbs/rollout.h"
+#include "pkg/inventory/features.h"
 #include "pkg/protocol/device_health.h"
 #include "pkg/protocol/pod_claims.h"
 
@@ -75,6 +76,11 @@ void check_served(const Objects& objects, Findings& findings) {
     return findings.add(Health::kIll, "resource.k8s.io is served in " + join(versions, ", ") + " only",
                         "nobody allocates devices by these versions: use Kubernetes 1.34 or newer, or enable "
                         "resource.k8s.io/v1beta2 with --runtime-config");
+  if (inventory::is_newer_than_known(objects.server_version))
+    findings.add(Health::kWarning,
+                 "the server is " + objects.server_version + ", newer than the newest known release, 1." +
+                     std::to_string(inventory::kNewestKnownRelease) + ", by whose rules devices are allocated",
+                 "upgrade the manager; until then nothing is allocated that has a field it does not know");
   if (!serves("v1"))
     findings.add(Health::kWarning, "resource.k8s.io is served in " + join(versions, ", ") + " only, not in v1",
                  "upgrade to Kubernetes 1.34 or newer; the manager speaks the older versions, too");

@@ -64,7 +64,7 @@ void add_silicon(const Objects& objects, std::vector<Aim>& aims) {
   }
 }
 
-void add_rule(TaintPlan& plan, const Aim& aim, const api::DeviceTaint& taint) {
+void add_rule(TaintPlan& plan, const Aim& aim, const api::DeviceTaint& taint, const std::string& version) {
   nlohmann::json selector = nlohmann::json::object();
   if (!aim.driver.empty()) selector = {{"driver", aim.driver}, {"pool", aim.pool}};
   if (!aim.device.empty()) selector["device"] = aim.device;
@@ -73,7 +73,7 @@ void add_rule(TaintPlan& plan, const Aim& aim, const api::DeviceTaint& taint) {
   const std::string name = rule_name(aim.driver, aim.pool, aim.device, taint);
   nlohmann::json metadata{{"name", name}};
   if (!aim.with.empty()) metadata["labels"][std::string(kTaintedWith)] = aim.with;
-  const nlohmann::json rule{{"apiVersion", "resource.k8s.io/v1beta2"},
+  const nlohmann::json rule{{"apiVersion", "resource.k8s.io/" + version},
                             {"kind", "DeviceTaintRule"},
                             {"metadata", metadata},
                             {"spec", {{"deviceSelector", selector}, {"taint", of}}}};
@@ -94,8 +94,8 @@ void list_devices(const Objects& objects, const std::vector<Aim>& aims, TaintPla
 
 std::string refusal_of(const Objects& objects, const TaintQuestion& question, const TaintPlan& plan) {
   if (!objects.taint_rules_served)
-    return "the server does not serve DeviceTaintRule; it needs --runtime-config=resource.k8s.io/v1beta2=true and the "
-           "gate DRADeviceTaintRules";
+    return "the server does not serve DeviceTaintRule; Kubernetes 1.37 and newer do; 1.36 needs "
+           "--runtime-config=resource.k8s.io/v1beta2=true and the gate DRADeviceTaintRules";
   const auto version = minor_and_patch(objects.server_version);
   const bool risky = !version || (version->first == 36 && version->second <= 2);
   if (risky && question.scheduler_runs.value_or(true) && !question.scheduler_is_safe)
@@ -128,7 +128,7 @@ Result<TaintPlan> plan_taint(const Objects& objects, const TaintQuestion& questi
                 "no device " + quote(question.target) + " is published; kubectl dra who NODE lists them");
   if (!question.alone) add_silicon(objects, aims);
   for (const Aim& aim : aims) {
-    add_rule(plan, aim, question.taint);
+    add_rule(plan, aim, question.taint, objects.taint_rule_version);
     if (!aim.with.empty()) plan.tainted_with = aim.with;
   }
   for (const std::string& name : plan.names)
