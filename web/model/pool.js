@@ -60,6 +60,7 @@ class SliceOfPool {
     const spec = object.spec ?? {};
     this.name = object.metadata?.name ?? '';
     this.nodeName = spec.nodeName ?? '';
+    this.spec = spec;
     this.generation = spec.pool?.generation ?? 0;
     this.announced = spec.pool?.resourceSliceCount ?? 0;
     this.problem = '';

@@ -3,6 +3,7 @@
 
 import { amountOf } from './quantity.js';
 import { placeHolds } from './pool.js';
+import { selectorMatches } from './selectors.js';
 
 function shareOfSet(pool, use) {
   let most = 0;
@@ -17,6 +18,12 @@ function shareOfSet(pool, use) {
   return most;
 }
 
+// Of a slice that says its place twice, either counts (pkg/inspect/verbs/who.cc: usable_on).
+function canBeUsedOn(slice, object, node, labels) {
+  const given = slice.spec.perDeviceNodeSelection ? object : slice.spec;
+  return given.nodeName === node || Boolean(given.allNodes) || selectorMatches(given.nodeSelector, node, labels);
+}
+
 function listOn(world, node) {
   const labels = world.nodeLabels(node), listed = [];
   for (const pool of world.pools()) {
@@ -26,8 +33,8 @@ function listOn(world, node) {
     for (const device of pool.devices)
       if (!known.has(device.name) || (!placeHolds(known.get(device.name).place, node, labels) && placeHolds(device.place, node, labels))) known.set(device.name, device);
     for (const slice of pool.current)
-      slice.devices.forEach((object, at) => {
-        if (!placeHolds(slice.placeOfDevice(at), node, labels)) return;
+      slice.devices.forEach((object) => {
+        if (!canBeUsedOn(slice, object, node, labels)) return;
         const use = object.consumesCounters?.[0];
         listed.push({
           pool, object, state: judged.state, device: known.get(object.name),
