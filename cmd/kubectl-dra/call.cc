@@ -30,7 +30,7 @@ constexpr size_t kUsualWidth = 80;                 // of help
 constexpr size_t kNarrowest = 20, kWidest = 1000;  // a page
 
 // As in kubectl: a kubeconfig takes precedence; a pod's service account is used only without one.
-Result<client::ServerConfig> server_config(const CommonFlags& common, const client::ConfigContext& context) {
+Result<client::ServerConfig> config_from_flags(const CommonFlags& common, const client::ConfigContext& context) {
   std::map<std::string, std::string> environment = client::process_environment();
   const auto home = environment.find("HOME");
   const bool has_file = environment.contains("KUBECONFIG") ||
@@ -117,12 +117,12 @@ void add_common(CLI::App& app, CommonFlags& common) {
 
 // `options`: what to read; the server and the namespace come from the flags.
 Result<inspect::Objects> read_cluster(CommonFlags& common, inspect::ServerOptions options) {
-  if (!common.from.empty()) return inspect::read_snapshot(common.from);
+  if (!common.from.empty()) return inspect::read_snapshot(common.from, options.on_page);
   // The error already contains what clients log about single failures.
   log::configure({.sink = [](std::string_view) {}});
   SystemClock clock;
   AsioReactor reactor(clock);
-  auto config = server_config(common, {&reactor, nullptr});
+  auto config = config_from_flags(common, {&reactor, nullptr});
   if (!config) return fail(Error(Code::kUnavailable, config.error().message()));
   common.context_ns = config->default_namespace;
   client::CurlOptions curl;
@@ -203,7 +203,10 @@ std::optional<int> parse_call(const Verb& verb, const std::vector<std::string>& 
   CLI::App app(verb.summary + "\n\nExamples:\n" + verb.examples, "kubectl dra " + verb.name);
   if (verb.needs_cluster) add_common(app, call.common);
   // The last one counts, as for kubectl.
-  app.add_option("-o,--output", call.common.output, "one of table, wide, json, yaml, name")->take_last();
+  if (verb.output_is_file)
+    app.add_option("-o,--output", call.values["output"], "write this file instead")->take_last();
+  else
+    app.add_option("-o,--output", call.common.output, "one of table, wide, json, yaml, name")->take_last();
   app.add_option("--sort-by", call.common.sort_by,
                  "a column: its head, or its key in -o json; numbers from the largest, texts in natural order");
   app.add_flag("--no-headers", call.common.no_headers, "tables without their first line");
@@ -291,7 +294,7 @@ Result<inspect::State*> Call::load_state() {
 Result<std::string> Call::request(const Ask& ask) {
   SystemClock clock;
   AsioReactor reactor(clock);
-  auto config = server_config(common, {&reactor, nullptr});
+  auto config = config_from_flags(common, {&reactor, nullptr});
   if (!config) return fail(Error(Code::kUnavailable, config.error().message()));
   client::CurlTransport transport(reactor, *config);
   client::RestClient client(transport);
@@ -303,6 +306,13 @@ Result<std::string> Call::request(const Ask& ask) {
   if (config->credentials) config->credentials->cancel();
   if (!answer) return fail(Code::kDeadlineExceeded, config->server + " does not answer");
   return std::move(*answer);
+}
+
+Result<client::ServerConfig> Call::server_config(const client::ConfigContext& context) {
+  auto config = config_from_flags(common, context);
+  if (!config) return fail(Error(Code::kUnavailable, config.error().message()));
+  common.context_ns = config->default_namespace;
+  return config;
 }
 
 std::string Call::ns() const {

@@ -7,16 +7,20 @@ import { nodeOfClaim, podDone, resultsOf, keyOf } from './world.js';
 
 export const SHARED_ROW = '<shared>';  // devices that several nodes can use
 
+const MAX_KEYS = 200000;
+const naturalKeys = new Map();
+function naturalKey(text) {
+  let key = naturalKeys.get(text);
+  if (key !== undefined) return key;
+  key = text.replace(/\d+/g, (digits) => digits.replace(/^0+(?=\d)/, '').padStart(20, '0'));
+  if (naturalKeys.size >= MAX_KEYS) naturalKeys.clear();
+  naturalKeys.set(text, key);
+  return key;
+}
+
 // "gpu-2" before "gpu-15".
 export function naturalOrder(a, b) {
-  const left = a.match(/\d+|\D+/g) ?? [], right = b.match(/\d+|\D+/g) ?? [];
-  for (let at = 0; at < left.length && at < right.length; ++at) {
-    if (left[at] === right[at]) continue;
-    const numbers = /^\d/.test(left[at]) && /^\d/.test(right[at]);
-    const difference = numbers ? left[at].replace(/^0+/, '').length - right[at].replace(/^0+/, '').length || byText(left[at].replace(/^0+/, ''), right[at].replace(/^0+/, '')) : 0;
-    return difference || byText(left[at], right[at]);
-  }
-  return left.length - right.length || byText(a, b);
+  return byText(naturalKey(a), naturalKey(b)) || byText(a, b);
 }
 
 const noCounts = () => ({ total: 0, whole: 0, cut: 0, free: 0, bad: 0 });

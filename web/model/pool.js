@@ -281,6 +281,10 @@ export class Pool {
 
   // The pool as its nodes have it: a part per node, and one without for devices that several nodes can use.
   parts() {
+    this.knownParts ??= this.makeParts();
+    return this.knownParts;
+  }
+  makeParts() {
     if (this.localNode || this.nodes.size === 0)
       return [{ pool: this, node: this.localNode, devices: this.localNode ? this.devices.filter((one) => one.node === this.localNode) : this.devices, judged: this.localNode ? this.judgeOn(this.localNode) : this.whole }];
     const byNode = groupsOf(this.devices, (one) => one.node);

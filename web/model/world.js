@@ -56,6 +56,7 @@ export class World {
 
   put(plural, object) {
     if (object === null || typeof object !== 'object') return;
+    if (object.metadata) delete object.metadata.managedFields;
     const key = keyOf(object), table = this.table(plural), before = table.get(key);
     table.set(key, object);
     this.changed(plural, key, before, object);
