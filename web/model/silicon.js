@@ -81,15 +81,13 @@ function stateOfCard(card, usable) {
   return usable && (hasWhole ? wholeCanBeHad : anyCanBeHad) ? 'free' : 'bad';
 }
 
-// How much of its card a device takes: the largest part of any counter, 1 for all of it.
+// How much of its card a device takes, 1 for all of it: the mean over the card's counters.
 export function shareOfCard(device, card) {
-  if (card.devices.length === 1 || device.draws.length === 0) return 1;
-  let most = 0;
-  for (const [counter, amount] of counterUse(device)) {
-    const all = card.most.get(counter);
-    if (all > 0n) most = Math.max(most, Number((amount * 10000n) / all) / 10000);
-  }
-  return most;
+  if (card.devices.length === 1 || card.most.size === 0) return 1;
+  let sum = 0;
+  const use = counterUse(device);
+  for (const [counter, all] of card.most) sum += all > 0n ? Number(((use.get(counter) ?? 0n) * 10000n) / all) / 10000 : 0;
+  return sum / card.most.size;
 }
 
 // ---- shapes

@@ -20,7 +20,7 @@ export function make(tag, attributes = {}, ...children) {
     else if (name === 'style') for (const [property, set] of Object.entries(value)) made.style.setProperty(property, set);
     else made.setAttribute(name, value === true ? '' : shown(value));
   }
-  for (const child of children.flat()) if (child !== undefined && child !== null && child !== false) made.append(child instanceof Node ? child : shown(child));
+  for (const child of children.flat(Infinity)) if (child !== undefined && child !== null && child !== false) made.append(child instanceof Node ? child : shown(child));
   return made;
 }
 

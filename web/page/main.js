@@ -68,7 +68,7 @@ function makeControls() {
   const group = make('select', { id: 'group', onchange: () => choose({ group: group.value }) });
   const colour = make('select', { id: 'colour', onchange: () => choose({ colour: colour.value }) }, [['state', 'state'], ['team', 'team (namespace)'], ['class', 'class']].map(([value, text]) => make('option', { value }, text)));
   colour.value = chosen.colour;
-  byId('controls').replaceChildren(search, make('label', { for: 'group' }, 'Group by'), group, make('label', { for: 'colour' }, 'Colour by'), colour);
+  byId('controls').replaceChildren(search, make('span', { class: 'pair' }, make('label', { for: 'group' }, 'Group by'), group), make('span', { class: 'pair' }, make('label', { for: 'colour' }, 'Colour by'), colour));
 }
 
 function fillGroupChoices() {
