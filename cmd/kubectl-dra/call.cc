@@ -43,6 +43,7 @@ Result<client::ServerConfig> config_from_flags(const CommonFlags& common, const 
                                      .user = common.user},
                                     environment, context);
   if (!config) return config;
+  config->as_user = common.as_user;
   if (!common.token.empty()) config->credentials = client::fixed_credentials({"Bearer " + common.token, "", ""});
   if (common.insecure) {
     config->insecure = true;

@@ -23,6 +23,7 @@ struct CommonFlags {
   bool asks_feature_gates = false;  // the verb needs the server's feature gates
   bool without_devices = false;     // the verb has an answer even if resource.k8s.io is not served
   std::string kubeconfig, context, cluster, user, token, server, request_timeout;
+  std::string as_user;     // of --as, which web alone has
   std::string ns;          // of -n
   std::string context_ns;  // of the kubeconfig, once the cluster is read
   std::string manager_ns, selector, output, sort_by, from;

@@ -187,7 +187,7 @@ class Serving {
     const Handle forget = reactor_.after(kFileLives, [&file] { file.remove(); });
     reactor_.run();
     inspect::Answer ended{"DRAWeb"};
-    ended.say("Ended", why_ended_.empty() ? "ended" : "ended: " + why_ended_);
+    ended.lines.push_back(why_ended_.empty() ? "ended" : "ended: " + why_ended_);
     return ended;
   }
 
@@ -341,21 +341,20 @@ Result<inspect::Answer> write_report(Call& call, const std::string& path) {
       web::report_html(inspect::gzip(header + "\n" + lines + answers_for_report(asked, known)));
   if (auto written = inspect::write_file(path, html); !written) return fail(written.error());
   inspect::Answer answer{"DRAWeb"};
-  answer.say({"Wrote",
-              "wrote " + path + ": " + inspect::counted(known->nodes.size(), "node") + ", " +
-                  inspect::counted(known->slices.size(), "slice") + ", " +
-                  inspect::counted(known->claims.size(), "claim") + ", " + inspect::counted(known->pods.size(), "pod"),
-              {},
-              "",
-              {{"nodes", known->nodes.size()},
-               {"slices", known->slices.size()},
-               {"claims", known->claims.size()},
-               {"pods", known->pods.size()}},
-              {{"files", {path}}}});
+  answer.lines.push_back("wrote " + path + ": " + inspect::counted(known->nodes.size(), "node") + ", " +
+                         inspect::counted(known->slices.size(), "slice") + ", " +
+                         inspect::counted(known->claims.size(), "claim") + ", " +
+                         inspect::counted(known->pods.size(), "pod"));
   return answer;
 }
 
 Result<inspect::Answer> run_web(Call& call) {
+  const std::string& as_user = call.value("as");
+  if (std::any_of(as_user.begin(), as_user.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20; }))
+    return fail(Code::kInvalidArgument, "--as " + quote(inspect::printable(as_user)) + " is not the name of a user");
+  if (!as_user.empty() && !call.common.from.empty())
+    return fail(Code::kInvalidArgument, "--from reads a snapshot, and --as is about a server; give one of them");
+  call.common.as_user = as_user;
   const std::string& output = call.value("output");
   if (!output.empty()) {
     if (!call.value("port").empty() || call.switches["no-open"])
@@ -375,7 +374,8 @@ const RegisterVerb kWeb({"web",
                          "  kubectl dra web --output report.html       one file to attach to a ticket\n"
                          "  kubectl dra web --output report.html --redact\n",
                          "web",
-                         {{"--port", "the port on 127.0.0.1; without it a free one", true, {}},
+                         {{"--as", "the user to read as, if you may impersonate", true, {}},
+                          {"--port", "the port on 127.0.0.1; without it a free one", true, {}},
                           {"--no-open", "print the address with its key, and open no browser", false, {}},
                           {"--redact",
                            "in a report, replace names and labels by numbered ones; =strict: those of drivers and "

@@ -12,5 +12,8 @@ export function writeAddress(chosen) {
   const parameters = new URLSearchParams();
   for (const [name, usual] of Object.entries(DEFAULTS)) if (chosen[name] && chosen[name] !== usual) parameters.set(name, chosen[name]);
   const text = parameters.toString();
-  history.replaceState(null, '', location.pathname + location.search + (text ? '#' + text : ''));
+  if (location.hash.slice(1) === text) return;
+  // A browser lets a file change its fragment alone.
+  if (location.protocol === 'file:') location.replace('#' + text);
+  else history.replaceState(null, '', location.pathname + location.search + (text ? '#' + text : ''));
 }

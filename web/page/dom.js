@@ -1,13 +1,13 @@
 // Building the page. Whatever comes from the cluster is text: nothing here, or anywhere in the page, parses markup.
 
-const MAX_SHOWN = 400;  // characters of one text; objects may have 64 KiB
+const MAX_SHOWN = 400, MAX_SENTENCE = 4000;  // characters of one text; objects may have 64 KiB
 // Controls, marks of direction, and characters without width.
 const INVISIBLE = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff]/g;
 
 // A text as people can read it: what would steer a terminal or turn the direction of writing is spelled out.
-export function shown(text) {
+export function shown(text, most = MAX_SHOWN) {
   const all = String(text ?? '');
-  const cut = all.length > MAX_SHOWN ? all.slice(0, MAX_SHOWN) + `\u2026 (${all.length} characters)` : all;
+  const cut = all.length > most ? all.slice(0, most) + `\u2026 (${all.length} characters)` : all;
   return cut.replace(INVISIBLE, (one) => '\\u' + one.charCodeAt(0).toString(16).padStart(4, '0'));
 }
 
@@ -26,6 +26,13 @@ export function make(tag, attributes = {}, ...children) {
 
 // A name, which keeps its own direction of writing.
 export const named = (text) => make('bdi', {}, text);
+
+// A sentence of a verb, which may be long.
+export function sentence(text) {
+  const made = make('bdi');
+  made.textContent = shown(text, MAX_SENTENCE);
+  return made;
+}
 
 export function byId(id) {
   return document.getElementById(id);

@@ -1,6 +1,6 @@
 // What waits, by cause: the sentences of kubectl dra explain, and what would help; pods of one group together.
 
-import { make, named, commandLine } from './dom.js';
+import { make, named, sentence, commandLine } from './dom.js';
 import { answerPlace } from './answers.js';
 import { waitingPods, groupOfPod, keyOf } from '../model/model.js';
 import { ageText } from './details.js';
@@ -23,7 +23,7 @@ function causeItem(cause, page) {
   const first = names[0], place = make('div', {});
   const [ns, name] = first ? first[1].split('/') : ['', ''];
   const explain = first ? make('button', { type: 'button', onclick: () => place.replaceChildren(answerPlace(page.ask('explain', [`${first[0]}/${name}`], ns), 'Asking\u2026')) }, 'What would help') : null;
-  return make('li', { class: 'cause' }, make('h3', {}, `${names.length} ${names.length === 1 ? 'waits' : 'wait'}: `, named(cause.cause)), make('p', { class: 'sentence' }, named(cause.why)),
+  return make('li', { class: 'cause' }, make('h3', {}, `${names.length} ${names.length === 1 ? 'waits' : 'wait'}: `, named(cause.cause)), make('p', { class: 'sentence' }, sentence(cause.why)),
     make('p', {}, names.slice(0, MAX_NAMES).map(([kind, key]) => [make('button', { type: 'button', class: 'link', onclick: () => page.open({ kind, key }) }, named(key)), ' ']), names.length > MAX_NAMES ? `and ${names.length - MAX_NAMES} more` : null),
     explain, place, first ? commandLine('kubectl', 'dra', 'explain', `${first[0]}/${name}`, '-n', ns) : null);
 }

@@ -15,7 +15,7 @@ const [programs, pictures] = process.argv.slice(2);
 const dra = join(programs, 'kubectl-dra'), folder = mkdtempSync(join(tmpdir(), 'dra-page-')), started = [];
 if (chromiumPath() === null) {
   console.log('skipped: chromium is not installed');
-  process.exit(4);
+  process.exit(77);
 }
 
 // `kubectl dra web` with these words; resolves to {process, address, key, url}.
@@ -156,6 +156,7 @@ test("the sandbox's fleet: a MIG pod, a click to its claim, what waits, the key 
   await page.until("document.getElementById('details').hidden");
   await click(page, '[data-view=waiting]');
   await page.until(`${text('.causes')}.includes('8 of the')`, 'why a pod waits');
+  await page.until(`/default\\/train: 2 pods wait/.test(${text('.groups')})`, 'a group that waits');
   await page.value("[...document.querySelectorAll('.cause button')].find((one) => one.innerText === 'What would help').click()");
   await page.until("document.querySelector('.cause .answer .sentence')", 'its sentences');
   await shoot(page, 'waiting');
@@ -340,6 +341,10 @@ async function prepare() {
   await create(kubeconfig, 'pods', `/api/v1${ns}`, podFor('mig-0', 'mig'));
   await create(kubeconfig, 'resourceclaims', `/apis/resource.k8s.io/v1${ns}`, claimFor('too-many', 'gpu.nvidia.com', 20));
   await create(kubeconfig, 'pods', `/api/v1${ns}`, podFor('waits-0', 'too-many'));
+  for (const at of [0, 1]) {
+    await create(kubeconfig, 'resourceclaims', `/apis/resource.k8s.io/v1${ns}`, claimFor(`of-group-${at}`, 'gpu.nvidia.com', 20));
+    await create(kubeconfig, 'pods', `/api/v1${ns}`, { ...podFor(`member-${at}`, `of-group-${at}`), metadata: { name: `member-${at}`, namespace: 'default', labels: { 'scheduling.x-k8s.io/pod-group': 'train' } } });
+  }
   writeFileSync(join(folder, 'wait.yaml'), JSON.stringify(podFor('more', 'too-many')));
   for (let tries = 0; tries < 100; ++tries) {
     const who = execFileSync(dra, ['top', 'claims', '-A', '-o', 'json'], { env: { ...process.env, KUBECONFIG: kubeconfig } }).toString();
