@@ -28,7 +28,7 @@ function explained(page, words, ns) {
   return [make('h3', {}, 'What kubectl dra explain says'), answerPlace(page.ask('explain', words, ns), 'Asking\u2026')];
 }
 
-function history(page, kind, object) {
+function eventsOf(page, kind, object) {
   if (!page.canAsk) return [];
   const place = make('div', { 'aria-live': 'polite' });
   const ask = async () => {
@@ -112,7 +112,7 @@ function claimDetails({ key }, page) {
       ['pods', make('span', {}, podsOfClaim(page.world, claim).map((pod) => [pod.key ? link(page, { kind: 'pod', key: pod.key }, pod.name) : named(pod.name), ' ']))], ['driver says', drivers.join('; ')]]),
     results.length ? make('ul', {}, results.slice(0, 64).map((one) => make('li', {}, named(`${one.driver}/${one.pool}/${one.device}`), ` for ${shown(one.request)}`))) : null,
     make('h3', {}, 'Commands'), commandLine('kubectl', 'get', 'resourceclaim', name, '-n', namespace, '-o', 'yaml'), commandLine('kubectl', 'dra', 'explain', `claim/${name}`, '-n', namespace),
-    ...explained(page, [`claim/${name}`], namespace), ...history(page, 'ResourceClaim', claim),
+    ...explained(page, [`claim/${name}`], namespace), ...eventsOf(page, 'ResourceClaim', claim),
   ];
 }
 
@@ -127,6 +127,6 @@ function podDetails({ key }, page) {
       ['devices', rows.map((row) => row.device).slice(0, 64).join(', ')]]),
     make('h3', {}, 'Commands'), commandLine('kubectl', 'dra', 'explain', `pod/${name}`, '-n', namespace), commandLine('kubectl', 'describe', 'pod', name, '-n', namespace), commandLine('kubectl', 'dra', 'whatif', 'delete', `pod/${name}`, '-n', namespace),
     whatIf(page, 'What if this pod is deleted', ['delete', `pod/${name}`], namespace),
-    ...explained(page, [`pod/${name}`], namespace), ...history(page, 'Pod', pod),
+    ...explained(page, [`pod/${name}`], namespace), ...eventsOf(page, 'Pod', pod),
   ];
 }

@@ -4,6 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
+const BROWSERS = new Set(['history', 'location', 'document', 'sessionStorage', 'fetch', 'performance', 'navigator', 'name', 'status', 'event', 'close', 'stop', 'find', 'print', 'self', 'Node', 'Blob', 'URL']);
 const root = join(dirname(fileURLToPath(import.meta.url)), '..'), declared = new Map();
 for (const folder of ['model', 'page'])
   for (const name of readdirSync(join(root, folder)).filter((one) => one.endsWith('.js'))) {
@@ -16,6 +17,7 @@ for (const folder of ['model', 'page'])
       const found = /^(?:export )?(?:async )?(?:function|const|let|class) (\w+)/.exec(line);
       if (!found) continue;
       assert.ok(!declared.has(found[1]), `${file} and ${declared.get(found[1])} both declare ${found[1]}`);
+      assert.ok(!BROWSERS.has(found[1]), `${file} declares ${found[1]}, which is the browser's: modules that are one script share their names`);
       declared.set(found[1], file);
     }
   }
