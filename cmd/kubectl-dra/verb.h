@@ -39,7 +39,7 @@ class Call {
   std::map<std::string, std::string> values;  // flags of the verb with a value, by name
   std::map<std::string, bool> switches;       // flags of the verb without
 
-  std::optional<std::string> document;        // in place of the file that -f names
+  std::optional<std::string> document;  // in place of the file that -f names
 
   // How long load() took: reading, decoding and, for a state, filling the packages that decide.
   Duration load_time{};
@@ -91,8 +91,8 @@ struct Verb {
   // "@devices".
   std::vector<std::string> completes;
   Result<inspect::Answer> (*run)(Call&) = nullptr;
-  bool needs_cluster = true;  // false: flags about servers are not offered
-  bool can_watch = false;     // -w: running it again writes nothing and reads no standard input
+  bool needs_cluster = true;    // false: flags about servers are not offered
+  bool can_watch = false;       // -w: running it again writes nothing and reads no standard input
   bool output_is_file = false;  // --output names a file that it writes: values["output"]
 };
 

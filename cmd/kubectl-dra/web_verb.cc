@@ -50,19 +50,19 @@ Result<std::string> history_of(Call& call, const web::Question& question) {
   }
   const auto answer = call.request([&](client::RestClient& client, client::RestClient::Done done) {
     const client::Resource events{"", "v1", "events", "Event", true};
-    return client.list(events, question.ns,
-                       {{"limit", "200"},
-                        {"fieldSelector", "involvedObject.kind=" + question.words[0] +
-                                              ",involvedObject.name=" + question.words[1]}},
-                       std::move(done));
+    return client.list(
+        events, question.ns,
+        {{"limit", "200"},
+         {"fieldSelector", "involvedObject.kind=" + question.words[0] + ",involvedObject.name=" + question.words[1]}},
+        std::move(done));
   });
   if (!answer) return fail(answer.error());
   const json list = json::parse(*answer, nullptr, false);
   if (!list.is_object() || !list.contains("items") || !list["items"].is_array()) return as_text(found);
   for (const json& event : list["items"]) {
     json kept = json::object();
-    for (const char* key : {"type", "reason", "message", "count", "firstTimestamp", "lastTimestamp", "eventTime",
-                            "reportingComponent"})
+    for (const char* key :
+         {"type", "reason", "message", "count", "firstTimestamp", "lastTimestamp", "eventTime", "reportingComponent"})
       if (event.is_object() && event.contains(key)) kept[key] = event[key];
     found["events"].push_back(std::move(kept));
   }
@@ -79,8 +79,8 @@ Result<std::string> answer_by_verb(const Call& asked, const web::Question& quest
   const auto& all = verbs();
   const auto verb = std::find_if(all.begin(), all.end(), [&](const Verb& one) { return one.name == question.verb; });
   if (verb == all.end() || std::find(kAnswering.begin(), kAnswering.end(), question.verb) == kAnswering.end())
-    return fail(Code::kInvalidArgument, "the page asks explain, who, whatif, fits and history; " +
-                                            quote(question.verb) + " is none of them");
+    return fail(Code::kInvalidArgument,
+                "the page asks explain, who, whatif, fits and history; " + quote(question.verb) + " is none of them");
   if (question.words.size() < verb->min_words || question.words.size() > verb->max_words)
     return fail(Code::kInvalidArgument, "usage: kubectl dra " + verb->usage);
   call.words = question.words;
@@ -111,9 +111,9 @@ class KeyFile {
   explicit KeyFile(const std::string& address) {
     const char* runtime = std::getenv("XDG_RUNTIME_DIR");
     std::error_code error;
-    std::string folder = (runtime != nullptr ? std::filesystem::path(runtime)
-                                             : std::filesystem::temp_directory_path(error)) /
-                         "kubectl-dra-XXXXXX";
+    std::string folder =
+        (runtime != nullptr ? std::filesystem::path(runtime) : std::filesystem::temp_directory_path(error)) /
+        "kubectl-dra-XXXXXX";
     if (::mkdtemp(folder.data()) == nullptr) return;
     folder_ = folder;
     path_ = folder_ + "/open.html";
@@ -177,8 +177,8 @@ class Serving {
       why_ended_ = "nobody looked for 30 minutes";
       reactor_.stop();
     };
-    auto server = web::PageServer::start(
-        reactor_, options, feed_, [this](const web::Question& question) { return job_for(question); });
+    auto server = web::PageServer::start(reactor_, options, feed_,
+                                         [this](const web::Question& question) { return job_for(question); });
     if (!server) return fail(server.error());
     const Handle signals = reactor_.on_signals({SIGINT, SIGTERM, SIGHUP}, [this](int) { reactor_.stop(); });
     const std::string address = "http://127.0.0.1:" + std::to_string((*server)->port()) + "/";
@@ -254,7 +254,9 @@ class Serving {
   // What is known is read anew for an answer if it has changed since the last one.
   web::Job job_for(const web::Question& question) {
     if (!watch_ || question.verb == "history")
-      return [this, question, known = watch_ ? nullptr : known_.objects] { return answer_by_verb(call_, question, known); };
+      return [this, question, known = watch_ ? nullptr : known_.objects] {
+        return answer_by_verb(call_, question, known);
+      };
     return [this, question, lines = feed_.all(), version = feed_.version(),
             rest = watch_->without_objects()]() -> Result<std::string> {
       if (!known_.objects || version != known_.version) {
@@ -310,11 +312,12 @@ std::string answers_for_report(const Call& call, const std::shared_ptr<const ins
 
 Result<inspect::Answer> write_report(Call& call, const std::string& path) {
   const std::string& how = call.values["redact"];
-  inspect::SnapshotWriter writer(how.empty()         ? inspect::Redaction::kNone
+  inspect::SnapshotWriter writer(how.empty()       ? inspect::Redaction::kNone
                                  : how == "strict" ? inspect::Redaction::kStrict
                                                    : inspect::Redaction::kNames);
   call.common.without_devices = true;
-  const auto loaded = call.load([&](std::string_view plural, std::string_view page) { return writer.add(plural, page); });
+  const auto loaded =
+      call.load([&](std::string_view plural, std::string_view page) { return writer.add(plural, page); });
   if (!loaded) return fail(loaded.error());
   const std::string snapshot = writer.bytes(**loaded);
   std::string lines;
@@ -337,8 +340,7 @@ Result<inspect::Answer> write_report(Call& call, const std::string& path) {
   Call asked = call;
   asked.common.from = "report";  // so that no answer asks a server
   const auto known = std::make_shared<const inspect::Objects>(std::move(*objects));
-  const std::string html =
-      web::report_html(inspect::gzip(header + "\n" + lines + answers_for_report(asked, known)));
+  const std::string html = web::report_html(inspect::gzip(header + "\n" + lines + answers_for_report(asked, known)));
   if (auto written = inspect::write_file(path, html); !written) return fail(written.error());
   inspect::Answer answer{"DRAWeb"};
   answer.lines.push_back("wrote " + path + ": " + inspect::counted(known->nodes.size(), "node") + ", " +
@@ -366,29 +368,30 @@ Result<inspect::Answer> run_web(Call& call) {
   return Serving(call).run();
 }
 
-const RegisterVerb kWeb({"web",
-                         "the fleet as a page in the browser: who holds what, what is free, what waits and why",
-                         "  kubectl dra web                            opens the page; it changes with the cluster\n"
-                         "  kubectl dra web --no-open --port 8001      prints its address, for ssh -L 8001:127.0.0.1:8001\n"
-                         "  kubectl dra web --from cluster.dra         of a snapshot\n"
-                         "  kubectl dra web --output report.html       one file to attach to a ticket\n"
-                         "  kubectl dra web --output report.html --redact\n",
-                         "web",
-                         {{"--as", "the user to read as, if you may impersonate", true, {}},
-                          {"--port", "the port on 127.0.0.1; without it a free one", true, {}},
-                          {"--no-open", "print the address with its key, and open no browser", false, {}},
-                          {"--redact",
-                           "in a report, replace names and labels by numbered ones; =strict: those of drivers and "
-                           "classes, too",
-                           false,
-                           {"strict"}}},
-                         0,
-                         0,
-                         {},
-                         &run_web,
-                         true,
-                         false,
-                         true});
+const RegisterVerb kWeb(
+    {"web",
+     "the fleet as a page in the browser: who holds what, what is free, what waits and why",
+     "  kubectl dra web                            opens the page; it changes with the cluster\n"
+     "  kubectl dra web --no-open --port 8001      prints its address, for ssh -L 8001:127.0.0.1:8001\n"
+     "  kubectl dra web --from cluster.dra         of a snapshot\n"
+     "  kubectl dra web --output report.html       one file to attach to a ticket\n"
+     "  kubectl dra web --output report.html --redact\n",
+     "web",
+     {{"--as", "the user to read as, if you may impersonate", true, {}},
+      {"--port", "the port on 127.0.0.1; without it a free one", true, {}},
+      {"--no-open", "print the address with its key, and open no browser", false, {}},
+      {"--redact",
+       "in a report, replace names and labels by numbered ones; =strict: those of drivers and "
+       "classes, too",
+       false,
+       {"strict"}}},
+     0,
+     0,
+     {},
+     &run_web,
+     true,
+     false,
+     true});
 
 }  // namespace
 }  // namespace dra::kubectl

@@ -196,7 +196,8 @@ void ClusterWatch::on_status(Kind& kind, int status, const std::string& message)
   }
   // Watching may need more rights than listing has, and a list that begins again is no failure.
   if (status == 410) return;
-  const bool can_do_without = status == 403 || status == 404 || (kind.kind.needed_for != For::kDevices && status >= 400 && status != 401);
+  const bool can_do_without =
+      status == 403 || status == 404 || (kind.kind.needed_for != For::kDevices && status >= 400 && status != 401);
   if (can_do_without && !kind.store->synced()) {
     reactor_.post([this, &kind, status, message, alive = std::weak_ptr<const bool>(alive_)] {
       if (alive.expired()) return;
@@ -278,15 +279,16 @@ void ClusterWatch::write_header() {
                           {"since", format_rfc3339(kind->since)}});
     if (!kind->ended && !kind->store->synced()) missing.push_back(kind->name);
   }
-  feed_.set_header(nlohmann::json{{"format", "kubectl-dra web"},
-                                  {"live", true},
-                                  {"server", objects.origin},
-                                  {"serverVersion", objects.server_version},
-                                  {"namespace", options_.ns},
-                                  {"hidden", hidden},
-                                  {"troubles", troubles},
-                                  {"reading", missing}}
-                       .dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
+  feed_.set_header(nlohmann::json{
+      {"format", "kubectl-dra web"},
+      {"live", true},
+      {"server", objects.origin},
+      {"serverVersion", objects.server_version},
+      {"namespace", options_.ns},
+      {"hidden", hidden},
+      {"troubles", troubles},
+      {"reading",
+       missing}}.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace));
 }
 
 }  // namespace dra::web

@@ -7,10 +7,11 @@ namespace {
 
 // Quotas, storage and leases answer questions; pages do not show them.
 bool is_shown(std::string_view plural) {
-  static const std::set<std::string, std::less<>> kShown{
-      "namespaces",       "nodes",                  "deviceclasses",  "resourceslices",
-      "devicetaintrules", "resourceclaimtemplates", "resourceclaims", "pods",
-      "podgroups",        "podgroups.scheduling.x-k8s.io"};
+  static const std::set<std::string, std::less<>> kShown{"namespaces",       "nodes",
+                                                         "deviceclasses",    "resourceslices",
+                                                         "devicetaintrules", "resourceclaimtemplates",
+                                                         "resourceclaims",   "pods",
+                                                         "podgroups",        "podgroups.scheduling.x-k8s.io"};
   return kShown.contains(plural);
 }
 
@@ -22,6 +23,7 @@ Feed::Reader::Reader(Feed& feed, std::function<void()> wake) : feed_(feed), wake
   for (const auto& [plural, lines] : feed_.lines_)
     if (is_shown(plural))
       for (const auto& [key, line] : lines) lines_.push_back(line);
+  lines_.push_back(std::make_shared<const std::string>("."));
 }
 
 Feed::Reader::~Reader() {

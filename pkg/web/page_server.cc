@@ -13,7 +13,7 @@ namespace {
 using nlohmann::json;
 using Responder = std::shared_ptr<http::Responder>;
 
-constexpr size_t kPiece = 256 * 1024;        // of a stream
+constexpr size_t kPiece = 256 * 1024;  // of a stream
 constexpr size_t kMostBuffered = 1024 * 1024;
 constexpr size_t kMaxConnections = 64;
 constexpr const char* kJson = "application/json";
@@ -162,15 +162,14 @@ class Server : public PageServer {
     const auto asked = std::make_shared<Asked>(std::move(questions_.front()));
     questions_.pop_front();
     const auto answer = std::make_shared<Result<std::string>>(std::string());
-    reactor_.offload(
-        [job = answerer_(asked->question), answer] { *answer = job(); },
-        [this, asked, answer] {
-          answering_ = false;
-          last_asked_ = reactor_.clock().mono_now();
-          asked->responder->send(*answer ? guarded(200, kJson, **answer)
-                                         : guarded(422, kJson, problem(answer->error().message())));
-          next_question();
-        });
+    reactor_.offload([job = answerer_(asked->question), answer] { *answer = job(); },
+                     [this, asked, answer] {
+                       answering_ = false;
+                       last_asked_ = reactor_.clock().mono_now();
+                       asked->responder->send(*answer ? guarded(200, kJson, **answer)
+                                                      : guarded(422, kJson, problem(answer->error().message())));
+                       next_question();
+                     });
   }
 
   void watch_idleness() {

@@ -1,7 +1,7 @@
 // World: the objects of a cluster as a page has them, and what follows from them: pools, holders, nodes. It reads the
 // lines of a stream or of a snapshot: a header in JSON, then "KIND<tab>{"items": [...]}" for objects that are new or
-// changed, "-KIND<tab>KEY" for one that is gone, "=KIND" before the complete state of a kind. Each change costs the
-// pools that it touches.
+// changed, "-KIND<tab>KEY" for one that is gone, and "." where everything that there was has been said. Each change
+// costs the pools that it touches.
 
 import { amountOf } from './quantity.js';
 import { onlyNode } from './selectors.js';
@@ -26,6 +26,7 @@ export class World {
     this.built = new Map();  // pools
     this.claimOfUid = new Map();
     this.version = 0;
+    this.complete = false;
   }
 
   table(plural) {
@@ -39,7 +40,7 @@ export class World {
   line(text) {
     const tab = text.indexOf('\t');
     if (tab < 0 && text[0] === '{') return this.setHeader(JSON.parse(text));
-    if (text[0] === '=') return this.clear(text.slice(1));
+    if (text === '.') this.complete = true;
     if (tab < 0) return undefined;
     const kind = text.slice(0, tab), rest = text.slice(tab + 1);
     if (kind[0] === '-') return this.remove(kind.slice(1), rest);
@@ -49,9 +50,6 @@ export class World {
   setHeader(header) {
     this.header = { hidden: [], ...header };
     ++this.version;
-  }
-  clear(plural) {
-    for (const key of [...this.table(plural).keys()]) this.remove(plural, key);
   }
 
   put(plural, object) {

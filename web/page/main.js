@@ -21,7 +21,9 @@ let nodes = [];
 let lost = null;  // {why, since, final}
 let list = null, drawn = '', timer = 0, lastDraw = 0, drawnVersion = -1, heardAt = Date.now();
 
-const hidden = () => world.hides('resourceclaims');
+// While claims are on their way, nobody knows what is free, either.
+const hidden = () => world.hides('resourceclaims') || (world.header.reading ?? []).includes('resourceclaims');
+const isRead = () => world.complete && (world.header.reading ?? []).length === 0;
 const page = {
   get world() { return world; },
   get hidden() { return hidden(); },
@@ -118,9 +120,9 @@ function drawState() {
   banner.hidden = words.length === 0;
   banner.replaceChildren(...words.map((text) => make('p', {}, text)));
   banner.className = lost || troubles.length ? 'bad' : '';
-  const reading = header.reading ?? [];
-  live.className = lost || troubles.length ? 'stale' : header.live ? 'live' : '';
-  live.textContent = lost ? 'not live' : !header.format ? '' : header.live === false ? `as of ${header.taken}` : reading.length ? `reading ${reading.slice(0, 3).join(', ')}` : troubles.length ? 'not live' : 'live';
+  const reading = header.reading?.length ? header.reading : ['objects'];
+  live.className = lost || troubles.length ? 'stale' : header.live && isRead() ? 'live' : '';
+  live.textContent = lost ? 'not live' : !header.format ? '' : troubles.length ? 'not live' : !isRead() ? `reading ${reading.slice(0, 3).join(', ')}\u2026` : header.live === false ? `as of ${header.taken}` : 'live';
 }
 
 function drawFleet() {
@@ -129,7 +131,7 @@ function drawFleet() {
   const words = chosen.q.toLowerCase().split(/\s+/).filter(Boolean);
   const found = words.length ? nodes.filter((node) => nodeMatches(node, words, hidden())) : nodes;
   byId('summary').replaceChildren(...summaryParts(found, world, hidden(), chosen.colour));
-  list.show(groupsOfNodes(found, chosen.group, hidden()), { colour: chosen.colour, hidden: hidden(), open: chosen.open });
+  list.show(groupsOfNodes(found, chosen.group, hidden()), { colour: chosen.colour, hidden: hidden(), open: chosen.open, isRead: isRead() });
   if (found.length === 0 && world.header.format) list.inside.append(make('p', { class: 'note' }, nodes.length ? 'Nothing on this page is called so.' : 'No nodes are visible.'));
 }
 
@@ -218,7 +220,10 @@ function takeLine(text) {
 
 makeControls();
 if (reportData) {
-  readReport(reportData, takeLine, drawLater).then(() => draw(true));
+  readReport(reportData, takeLine, drawLater).then(() => {
+    world.complete = true;
+    draw(true);
+  });
 } else {
   takeKey();
   followServer({

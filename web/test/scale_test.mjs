@@ -11,7 +11,7 @@ const [program, pictures, nodes = '5000'] = process.argv.slice(2), count = Numbe
 const fake = await new FakeServer(plainFleet({ nodes: count, devices: 8, held: count * 4 })).listen();
 const kubeconfig = join(folder, 'config'), environment = { ...process.env, KUBECONFIG: kubeconfig };
 writeFileSync(kubeconfig, kubeconfigOf(fake.address));
-const figures = {};
+const figures = {}, ALL = `document.querySelector('.sums')?.innerText.includes('of ${count * 8} cards')`;
 const resident = (pid) => Math.round(Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))[1]) / 1024);
 
 const server = spawn(program, ['web', '--no-open'], { env: environment, stdio: ['ignore', 'pipe', 'inherit'] });
@@ -21,15 +21,15 @@ try {
   const page = await browser.page();
   await page.go(url);
   await page.until("document.getElementById('live').innerText === 'live'", 'the lists are in the server', 120000);
-  await page.until(`${count} <= Number(document.querySelector('.rows')?.getAttribute('aria-rowcount') ?? 0)`, 'all nodes', 60000);
+  await page.until(ALL, 'all devices', 60000);
   figures.serverMiB = resident(server.pid);
   const other = await browser.page();
   const began = Date.now();
   await other.go(url);
   await other.until("document.querySelectorAll('[data-card]').length > 0", 'first paint', 30000);
   figures.firstPaintMs = Date.now() - began;
-  await other.until(`${count} <= Number(document.querySelector('.rows')?.getAttribute('aria-rowcount') ?? 0)`, 'all nodes', 60000);
-  figures.allNodesMs = Date.now() - began;
+  await other.until(ALL, 'all devices', 60000);
+  figures.allDevicesMs = Date.now() - began;
   await page.send('Page.close').catch(() => {});
   if (pictures) writeFileSync(join(pictures, '5000.png'), await other.picture());
   figures.frames = await other.value(`new Promise((resolve) => {
@@ -55,6 +55,8 @@ try {
   await other.until(`Number(document.querySelector('.rows').getAttribute('aria-rowcount')) < ${count}`, 'a search', 10000);
   figures.searchMs = Date.now() - searched;
   await other.send('HeapProfiler.collectGarbage');
+  const { processInfo } = await browser.send('SystemInfo.getProcessInfo');
+  figures.pageResidentMiB = Math.max(...processInfo.filter((one) => one.type === 'renderer').map((one) => resident(one.id)));
   figures.pageHeapMiB = Math.round((await other.value('performance.memory.usedJSHeapSize')) / 1048576);
   figures.lists = fake.counts.get('list resourceslices');
   const report = join(folder, 'report.html'), wrote = Date.now();
@@ -65,11 +67,11 @@ try {
   await file.go('file://' + report);
   await file.until("document.querySelectorAll('[data-card]').length > 0", 'the report', 30000);
   figures.reportFirstPaintMs = Date.now() - opened;
-  await file.until(`${count} <= Number(document.querySelector('.rows')?.getAttribute('aria-rowcount') ?? 0)`, 'all nodes', 60000);
-  figures.reportAllNodesMs = Date.now() - opened;
+  await file.until(ALL, 'all devices', 60000);
+  figures.reportAllDevicesMs = Date.now() - opened;
   console.log(JSON.stringify(figures, null, 1));
   assert.ok(figures.firstPaintMs <= 2000 && figures.frames.p95 <= 100 && figures.pageHeapMiB <= 300 && figures.lists === 1, 'the bounds of the page');
-  assert.ok(figures.reportMiB <= 20 && figures.reportAllNodesMs <= 3000, 'the bounds of a report');
+  assert.ok(figures.reportMiB <= 20 && figures.reportAllDevicesMs <= 3000, 'the bounds of a report');
 } finally {
   await browser.close();
   server.kill();

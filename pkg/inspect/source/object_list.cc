@@ -58,8 +58,7 @@ class ListReader {
                   "get nodes,deviceclasses,resourceslices,resourceclaims,resourceclaimtemplates,pods -A -o yaml)");
     objects_.taken = latest_;
     for (auto& [plural, items] : pages_) {
-      const std::string page =
-          json{{"items", std::move(items)}}.dump(-1, ' ', false, json::error_handler_t::replace);
+      const std::string page = json{{"items", std::move(items)}}.dump(-1, ' ', false, json::error_handler_t::replace);
       if (auto added = add_page(objects_, plural, page); !added) return fail(added.error().wrap(plural));
       if (on_page)
         if (auto seen = on_page(plural, page); !seen) return fail(seen.error());
