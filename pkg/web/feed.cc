@@ -67,8 +67,6 @@ void Feed::tell(std::string_view plural, const Line& line) {
 void Feed::put(std::string_view plural, const std::string& key, Line line) {
   auto& lines = lines_.try_emplace(std::string(plural)).first->second;
   Line& kept = lines[key];
-  if (kept) bytes_ -= kept->size();
-  bytes_ += line->size();
   kept = std::move(line);
   tell(plural, kept);
 }
@@ -78,7 +76,6 @@ void Feed::remove(std::string_view plural, const std::string& key) {
   if (lines == lines_.end()) return;
   const auto gone = lines->second.find(key);
   if (gone == lines->second.end()) return;
-  bytes_ -= gone->second->size();
   lines->second.erase(gone);
   tell(plural, std::make_shared<const std::string>("-" + std::string(plural) + "\t" + key));
 }

@@ -59,8 +59,6 @@ class Feed {
   // Grows with every change of an object.
   uint64_t version() const { return version_; }
   std::unique_ptr<Reader> subscribe(std::function<void()> wake);
-  size_t readers() const { return readers_.size(); }
-  size_t bytes() const { return bytes_; }
 
  private:
   void tell(std::string_view plural, const Line& line);
@@ -69,7 +67,6 @@ class Feed {
   std::map<std::string, std::map<std::string, Line>, std::less<>> lines_;
   std::set<Reader*> readers_;
   uint64_t version_ = 0;
-  size_t bytes_ = 0;
 };
 
 // The line of one object.
