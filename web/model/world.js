@@ -8,7 +8,11 @@ import { onlyNode } from './selectors.js';
 import { Pool, byText } from './pool.js';
 
 export const keyOf = (object) => (object.metadata?.namespace ? object.metadata.namespace + '/' : '') + (object.metadata?.name ?? '');
-const poolKey = (driver, pool) => driver + '\n' + pool;
+const poolKey = (driver, pool) => `${String(driver).length} ${driver} ${pool}`;
+function namesInKey(at) {
+  const space = at.indexOf(' '), length = Number(at.slice(0, space));
+  return [at.slice(space + 1, space + 1 + length), at.slice(space + 2 + length)];
+}
 const NONE = [];
 const NO_LABELS = {};
 
@@ -120,7 +124,7 @@ export class World {
     if (this.built.has(at)) return this.built.get(at);
     const own = this.slices.get(at);
     if (!own) return undefined;
-    const [driver, name] = at.split('\n'), used = this.used.get(at);
+    const [driver, name] = namesInKey(at), used = this.used.get(at);
     const rules = this.list('devicetaintrules').sort((a, b) => byText(keyOf(a), keyOf(b))).filter((rule) => ruleSelects(rule, driver, name));
     const pool = new Pool(driver, name, [...own.values()], {
       holders: (device) => holdersOf(used?.get(device)),
@@ -156,7 +160,7 @@ export class World {
 }
 
 function comparePools(a, b) {
-  const [driver, name] = a.split('\n'), [otherDriver, otherName] = b.split('\n');
+  const [driver, name] = namesInKey(a), [otherDriver, otherName] = namesInKey(b);
   return byText(driver, otherDriver) || byText(name, otherName);
 }
 

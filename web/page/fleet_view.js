@@ -73,7 +73,7 @@ export function summaryParts(nodes, world, hidden, colour) {
   const cards = (sum) => hidden ? `${sum.total} cards: ${sum.whole + sum.cut} are seen in use; who holds the others is not visible`
     : `${sum.free} of ${sum.total} cards free, ${sum.whole} in use, ${sum.cut} in part${sum.bad ? `, ${sum.bad} cannot be had` : ''}`;
   return [
-    make('ul', { class: 'sums' }, sums.map((sum) => make('li', {}, make('strong', {}, named(sum.driver)), bar(sum), make('span', {}, cards(sum)),
+    make('ul', { class: 'sums', tabindex: 0, 'aria-label': 'By driver' }, sums.map((sum) => make('li', {}, make('strong', {}, named(sum.driver)), bar(sum), make('span', {}, cards(sum)),
       !hidden && sum.shapes.length ? make('details', {}, make('summary', {}, 'can be cut'), make('p', {}, named(shapesText(sum.shapes) || 'nothing'))) : null, !hidden && sum.sharedLeft ? make('p', {}, 'left to share: ', named(sum.sharedLeft)) : null))),
     sums.length ? legend(colour, world) : make('p', {}, 'No devices are published.'),
   ];

@@ -7,7 +7,7 @@ export const HOSTILE = [
   `<script>${RUN}</script>`, `</script><script>${RUN}</script>`, `<img src=x onerror="${RUN}">`, `"><svg onload=${RUN}>`, `' onmouseover='${RUN}`, `javascript:${RUN}`, `<a href="javascript:${RUN}">x</a>`,
   '<base href="http://evil.example/">', '<link rel=stylesheet href=http://evil.example/x.css>', '<meta http-equiv=refresh content="0;url=http://evil.example/">', '<iframe src=http://evil.example/></iframe>',
   '--></style></title></textarea><img src=http://evil.example/x.png>', '\u202egnp.exe\u2066abc', '\u001b[2J\u001b]0;title\u0007\u0000', '=HYPERLINK("http://evil.example/","x")', '${' + RUN + '}', '{{constructor.constructor("' + RUN + '")()}}',
-  '<' + 'A'.repeat(65536), '__proto__', 'constructor', 'a\nb\tc\r\n-pods\tx', '\ud800', ']]>', '&lt;script&gt;', 'http://evil.example/', '`;' + RUN + '//',
+  '<' + 'A'.repeat(65536), '__proto__', 'constructor', 'a\nb\tc\r\n-pods\tx', ']]>', '&lt;script&gt;', 'http://evil.example/', '`;' + RUN + '//',
 ];
 
 const quantity = (value) => ({ value });

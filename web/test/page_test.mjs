@@ -1,5 +1,5 @@
 // The page in a real browser: the sandbox's fleet and a report of it, a cluster that changes, credentials that end,
-// hostile texts, and who may ask the server. usage: node page_test.mjs FOLDER-OF-PROGRAMS [PICTURES]
+// hostile texts, and who may ask the server. usage: node page_test.mjs FOLDER-OF-PROGRAMS [PICTURES [WORDS-OF-A-TEST]]
 import assert from 'node:assert/strict';
 import { spawn, execFileSync } from 'node:child_process';
 import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -11,7 +11,7 @@ import { Browser, chromiumPath } from './chromium.mjs';
 import { FakeServer, claimOf, kubeconfigOf, plainFleet } from './fake_server.mjs';
 import { hostileWorld, MARK } from './hostile.mjs';
 
-const [programs, pictures] = process.argv.slice(2);
+const [programs, pictures, only = ''] = process.argv.slice(2);
 const dra = join(programs, 'kubectl-dra'), folder = mkdtempSync(join(tmpdir(), 'dra-page-')), started = [];
 if (chromiumPath() === null) {
   console.log('skipped: chromium is not installed');
@@ -358,7 +358,7 @@ let browser;
 try {
   await prepare();
   browser = await Browser.start();
-  for (const [name, run] of tests) {
+  for (const [name, run] of tests.filter(([one]) => one.includes(only))) {
     const began = Date.now();
     await run(browser);
     console.log(`ok    ${name} (${((Date.now() - began) / 1000).toFixed(1)} s)`);
