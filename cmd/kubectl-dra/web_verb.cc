@@ -293,7 +293,7 @@ std::string answers_for_report(const Call& call, const std::shared_ptr<const ins
     const auto answer = answer_by_verb(call, {"explain", words, ns, ""}, objects);
     if (!answer) return json();
     json read = json::parse(*answer, nullptr, false);
-    lines += "?explain " + (words.empty() ? "" : ns + " " + words[0]) + "\t" + as_text(read) + "\n";
+    lines += "?" + as_text({"explain", ns, words.empty() ? "" : words[0]}) + "\t" + as_text(read) + "\n";
     return read;
   };
   const json all = add({}, "");

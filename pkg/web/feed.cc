@@ -1,6 +1,7 @@
 #include "pkg/web/feed.h"
 
 #include <algorithm>
+#include <nlohmann/json.hpp>
 
 namespace dra::web {
 namespace {
@@ -77,7 +78,9 @@ void Feed::remove(std::string_view plural, const std::string& key) {
   const auto gone = lines->second.find(key);
   if (gone == lines->second.end()) return;
   lines->second.erase(gone);
-  tell(plural, std::make_shared<const std::string>("-" + std::string(plural) + "\t" + key));
+  tell(plural, std::make_shared<const std::string>(
+                   "-" + std::string(plural) + "\t" +
+                   nlohmann::json(key).dump(-1, ' ', false, nlohmann::json::error_handler_t::replace)));
 }
 
 std::vector<Feed::Named> Feed::all() const {

@@ -6,7 +6,7 @@
 //   std::string text = reader->take(256 * 1024);
 //
 // A line is that of a snapshot: a header in JSON; "KIND<tab>{"items": [...]}" for objects that are new or changed; and
-// "-KIND<tab>KEY" for one that is gone. A reader first gets the header, all objects of the kinds that pages show and
+// "-KIND<tab>"KEY"" for one that is gone. A reader first gets the header, all objects of the kinds that pages show and
 // the line ".", then each change. Lines are shared: a reader costs a pointer for each line that it has not taken. A
 // reader with more than kMaxUntaken lines to take is cut off. Belongs to the reactor's thread.
 #pragma once

@@ -1,6 +1,6 @@
 // World: the objects of a cluster as a page has them, and what follows from them: pools, holders, nodes. It reads the
 // lines of a stream or of a snapshot: a header in JSON, then "KIND<tab>{"items": [...]}" for objects that are new or
-// changed, "-KIND<tab>KEY" for one that is gone, and "." where everything that there was has been said. Each change
+// changed, "-KIND<tab>"KEY"" for one that is gone, and "." where everything that there was has been said. Each change
 // costs the pools that it touches.
 
 import { amountOf } from './quantity.js';
@@ -47,7 +47,7 @@ export class World {
     if (text === '.') this.complete = true;
     if (tab < 0) return undefined;
     const kind = text.slice(0, tab), rest = text.slice(tab + 1);
-    if (kind[0] === '-') return this.remove(kind.slice(1), rest);
+    if (kind[0] === '-') return this.remove(kind.slice(1), JSON.parse(rest));
     for (const object of JSON.parse(rest).items ?? []) this.put(kind, object);
     return undefined;
   }

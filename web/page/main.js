@@ -14,7 +14,7 @@ const VIEWS = [['fleet', 'Fleet'], ['waiting', 'Waiting'], ['whatif', 'What if']
 
 const chosen = readAddress();
 const reportData = byId('data');
-const answers = new Map();  // of a report: "?explain ns pod/x" -> its answer
+const answers = new Map();  // of a report: ["explain", "ns", "pod/x"] as text -> its answer
 const now = () => (reportData || world.header.live === false ? Date.parse(world.header.taken) : Date.now());
 let world = new World();
 let nodes = [];
@@ -35,7 +35,7 @@ const page = {
 };
 
 async function answerOfReport(verb, words, ns) {
-  const known = answers.get(`?${verb}${words.length ? ` ${ns} ${words[0]}` : ' '}`);
+  const known = answers.get(JSON.stringify([verb, ns, words[0] ?? '']));
   if (known) return JSON.parse(known);
   throw new Error('This report has no answer about it.');
 }
@@ -212,7 +212,7 @@ function takeLine(text) {
   heardAt = Date.now();
   if (text[0] === '?') {
     const tab = text.indexOf('\t');
-    answers.set(text.slice(0, tab), text.slice(tab + 1));
+    answers.set(JSON.stringify(JSON.parse(text.slice(1, tab))), text.slice(tab + 1));
   } else {
     world.line(text);
   }

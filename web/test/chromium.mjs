@@ -63,9 +63,12 @@ export class Browser {
   }
   async close() {
     const ended = new Promise((resolve) => this.process.on('exit', resolve));
-    this.process.kill();
+    this.send('Browser.close').catch(() => {});
+    const late = setTimeout(() => this.process.kill('SIGKILL'), 5000);
     await ended;
-    rmSync(this.profile, { recursive: true, force: true, maxRetries: 5 });
+    clearTimeout(late);
+    // Processes of the browser may still write for a moment.
+    rmSync(this.profile, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
   }
 }
 

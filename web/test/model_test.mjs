@@ -67,14 +67,14 @@ function compareIncremental(random, { lines, seed }) {
     grown.line(`${plural}\t${JSON.stringify({ items: [object] })}`);
     if (random.chance(0.3)) topRows(grown);
     if (random.chance(0.2)) {
-      grown.line(`-${plural}\t${keyOf(object)}`);
+      grown.line(`-${plural}\t${JSON.stringify(keyOf(object))}`);
       if (random.chance(0.5)) topRows(grown);
       grown.line(`${plural}\t${JSON.stringify({ items: [object] })}`);
     }
   }
   const figures = (world) => topRows(world).map((row) => pick(row, FIGURES));
   assert.deepEqual(figures(grown), figures(whole), `seed ${seed}: one by one`);
-  for (const [plural, object] of all) grown.line(`-${plural}\t${keyOf(object)}`);
+  for (const [plural, object] of all) grown.line(`-${plural}\t${JSON.stringify(keyOf(object))}`);
   assert.deepEqual(figures(grown), [], `seed ${seed}: all gone`);
 }
 
