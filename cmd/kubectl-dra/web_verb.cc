@@ -172,7 +172,8 @@ class Serving {
       options.port = *port;
     else
       return fail(port.error());
-    options.key = web::random_key();
+    options.ticket = web::random_key();
+    options.on_ticket_used = [this](const std::string& next) { on_ticket_used(next); };
     options.on_idle = [this] {
       why_ended_ = "nobody looked for 30 minutes";
       reactor_.stop();
@@ -181,10 +182,9 @@ class Serving {
                                          [this](const web::Question& question) { return job_for(question); });
     if (!server) return fail(server.error());
     const Handle signals = reactor_.on_signals({SIGINT, SIGTERM, SIGHUP}, [this](int) { reactor_.stop(); });
-    const std::string address = "http://127.0.0.1:" + std::to_string((*server)->port()) + "/";
-    KeyFile file(address + "#key=" + options.key);
-    if (!say_address(address, options.key, file)) return fail(Code::kUnavailable, "standard output is closed");
-    const Handle forget = reactor_.after(kFileLives, [&file] { file.remove(); });
+    address_ = "http://127.0.0.1:" + std::to_string((*server)->port()) + "/";
+    if (!say_address(options.ticket)) return fail(Code::kUnavailable, "standard output is closed");
+    const Handle forget = reactor_.after(kFileLives, [this] { file_.reset(); });
     reactor_.run();
     inspect::Answer ended{"DRAWeb"};
     ended.lines.push_back(why_ended_.empty() ? "ended" : "ended: " + why_ended_);
@@ -200,12 +200,22 @@ class Serving {
     return port;
   }
 
-  bool say_address(const std::string& address, const std::string& key, const KeyFile& file) const {
-    if (!call_.switches["no-open"] && file.open())
-      return print("The page is open in the browser, at " + address +
-                   "; --no-open prints its address with the key instead. Ctrl-C ends it.\n");
-    return print("Open " + address + "#key=" + key +
-                 "\nThe key is yours alone: who has it sees what you may see. Ctrl-C ends it.\n");
+  bool say_address(const std::string& ticket) {
+    if (!call_.switches["no-open"]) {
+      file_ = std::make_unique<KeyFile>(address_ + "#key=" + ticket);
+      if (file_->open())
+        return print("The page is open in the browser, at " + address_ +
+                     "; --no-open prints an address that opens it instead. Ctrl-C ends it.\n");
+      file_.reset();
+    }
+    says_addresses_ = true;
+    return print("Open " + address_ + "#key=" + ticket +
+                 "\nThis address works once; the next one is printed when it was used. Ctrl-C ends it.\n");
+  }
+  // A terminal that is gone is no reason to end.
+  void on_ticket_used(const std::string& next) {
+    file_.reset();
+    if (says_addresses_) static_cast<void>(print("Another tab: " + address_ + "#key=" + next + "\n"));
   }
 
   Result<void> read_file() {
@@ -273,6 +283,9 @@ class Serving {
   AsioReactor reactor_;
   SeededRandom random_;
   web::Feed feed_;
+  std::string address_;
+  bool says_addresses_ = false;
+  std::unique_ptr<KeyFile> file_;
   std::unique_ptr<client::CurlTransport> transport_;
   std::shared_ptr<client::CredentialSource> credentials_;
   std::unique_ptr<web::ClusterWatch> watch_;

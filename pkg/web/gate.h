@@ -10,7 +10,7 @@
 
 namespace dra::web {
 
-// The header with the key that the page got in its address.
+// The header with the key, or with the ticket that the page got in its address.
 inline constexpr std::string_view kKeyHeader = "X-Dra-Key";
 
 // 256 random bits in hexadecimal, from the operating system. Throws if it has none.

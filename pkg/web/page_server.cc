@@ -54,7 +54,12 @@ Result<Question> question_in(const std::string& body) {
 class Server : public PageServer {
  public:
   Server(AsioReactor& reactor, PageOptions options, Feed& feed, Answerer answerer)
-      : reactor_(reactor), options_(std::move(options)), feed_(feed), answerer_(std::move(answerer)) {
+      : reactor_(reactor),
+        options_(std::move(options)),
+        feed_(feed),
+        answerer_(std::move(answerer)),
+        key_(random_key()),
+        ticket_(options_.ticket) {
     for (const Asset& asset : assets()) files_["/" + asset.name] = &asset;
     files_["/"] = files_.at("/page/index.html");
     watch_idleness();
@@ -90,13 +95,21 @@ class Server : public PageServer {
     const std::string path = request.target.substr(0, request.target.find('?'));
     const auto file = files_.find(path);
     const bool reads = request.method == "GET" || request.method == "HEAD", open = reads && file != files_.end();
-    if (const auto status = why_refused(request, path, open, options_.key))
+    const bool for_key = path == "/api/key" && request.method == "POST";
+    if (const auto status = why_refused(request, path, open, for_key ? ticket_ : key_))
       return responder->send(guarded(*status, "text/plain", ""));
     last_asked_ = reactor_.clock().mono_now();
     if (open) return responder->send(guarded(200, type_of_file(file->second->name), file->second->text));
+    if (for_key) return give_key(responder);
     if (path == "/api/stream" && request.method == "GET") return stream(responder);
     if (path == "/api/ask" && request.method == "POST") return ask(request, responder);
     responder->send(guarded(404, "text/plain", ""));
+  }
+
+  void give_key(const Responder& responder) {
+    ticket_ = random_key();
+    if (options_.on_ticket_used) options_.on_ticket_used(ticket_);
+    responder->send(guarded(200, kJson, json{{"key", key_}}.dump()));
   }
 
   void stream(const Responder& responder) {
@@ -195,6 +208,8 @@ class Server : public PageServer {
   const PageOptions options_;
   Feed& feed_;
   const Answerer answerer_;
+  const std::string key_;
+  std::string ticket_;
   std::map<std::string, const Asset*> files_;  // by path
   std::map<uint64_t, Stream> streams_;
   uint64_t last_stream_ = 0;

@@ -5,9 +5,10 @@
 //
 // Paths: the files of the page (open to whoever reaches the port: they are the same for everybody); GET /api/stream,
 // the lines of the feed, then each change; POST /api/ask, {"verb", "words", "namespace", "document"}, the answer of a
-// verb as with -o json. /api needs the key (gate.h). Answers are made on a worker, one at a time, from the objects of
-// the feed; at most kMaxWaiting wait. Without a request and without a reader for `idle_limit`, on_idle is called.
-// Belongs to the reactor's thread.
+// verb as with -o json. /api needs the key (gate.h). POST /api/key gives it for a ticket:
+// the ticket is what an address carries, and it works once, so that it is worth nothing in a browser's history. Answers
+// are made on a worker, one at a time, from the objects of the feed; at most kMaxWaiting wait. Without a request and
+// without a reader for `idle_limit`, on_idle is called. Belongs to the reactor's thread.
 #pragma once
 
 #include <functional>
@@ -39,7 +40,9 @@ using Answerer = std::function<Job(const Question&)>;
 
 struct PageOptions {
   uint16_t port = 0;  // 0: any free port
-  std::string key;
+  // The first ticket; each that is used is replaced by another.
+  std::string ticket;
+  std::function<void(const std::string& next)> on_ticket_used;
   Duration idle_limit = std::chrono::minutes(30);
   std::function<void()> on_idle;
 };

@@ -87,7 +87,7 @@ function fillGroupChoices() {
 
 function drawTabs() {
   const waits = waitingPods(world).length, tabs = byId('tabs');
-  const texts = VIEWS.map(([view, title]) => (view === 'waiting' ? `${title} (${waits})` : title));
+  const texts = VIEWS.map(([view, title]) => (view === 'waiting' ? `${title} (${world.hides('pods') ? (waits ? `${waits} seen` : 'not visible') : waits})` : title));
   if (!tabs.children.length)
     tabs.replaceChildren(...VIEWS.map(([view]) => make('button', { type: 'button', role: 'tab', 'data-view': view, onclick: () => choose({ view, open: '' }) })));
   [...tabs.children].forEach((tab, at) => {
@@ -225,8 +225,7 @@ if (reportData) {
     draw(true);
   });
 } else {
-  takeKey();
-  followServer({
+  takeKey().then(() => followServer({
     begin: () => {
       world = new World();
       lost = null;
@@ -239,6 +238,6 @@ if (reportData) {
       Object.assign(lost, { why, final });
       draw();
     },
-  });
+  }));
 }
 draw(true);

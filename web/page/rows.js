@@ -105,7 +105,7 @@ export class RowList {
         });
       boxes.append(make('span', { class: 'gap' }));
     });
-    const text = this.view.hidden ? `${node.counts.whole + node.counts.cut} in use, the rest unknown` : `${node.counts.free} of ${node.counts.total} free`;
+    const text = this.view.hidden ? `${node.counts.whole + node.counts.cut} seen in use` : `${node.counts.free} of ${node.counts.total} free`;
     return make('div', { class: 'row', role: 'row', 'aria-rowindex': at + 1 }, make('div', { role: 'rowheader', class: 'head' }, title), boxes, make('div', { role: 'gridcell', class: 'count' }, node.counts.total ? text : this.view.isRead ? 'no devices' : 'reading\u2026'));
   }
 

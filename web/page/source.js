@@ -1,19 +1,20 @@
-// Where the page's objects come from: the stream of a server, or the data in a report's own file. The server's key
-// comes in the address's fragment, moves into the session's storage and out of the address bar, and goes in a header.
+// Where the page's objects come from: the stream of a server, or the data in a report's own file. A ticket comes in
+// the address's fragment and goes out of the address bar; the key that the server gives for it is kept in the session's
+// storage and goes in a header.
 
 const KEY = 'dra-web-key';
 const RETRY_FIRST = 500, RETRY_MOST = 10000;  // ms
 const PORTION = 12;  // ms of reading lines before the page may draw
 
-export function takeKey() {
-  const parameters = new URLSearchParams(location.hash.slice(1));
-  const key = parameters.get('key');
-  if (key !== null) {
-    parameters.delete('key');
-    const rest = parameters.toString();
-    history.replaceState(null, '', location.pathname + (rest ? '#' + rest : ''));
-    sessionStorage.setItem(KEY, key);
-  }
+// The ticket of the address, which works once, becomes the key of this tab.
+export async function takeKey() {
+  const parameters = new URLSearchParams(location.hash.slice(1)), ticket = parameters.get('key');
+  if (ticket === null) return;
+  parameters.delete('key');
+  const rest = parameters.toString();
+  history.replaceState(null, '', location.pathname + (rest ? '#' + rest : ''));
+  const answer = await fetch('/api/key', { method: 'POST', cache: 'no-store', headers: { 'X-Dra-Key': ticket } }).catch(() => null);
+  if (answer?.ok) sessionStorage.setItem(KEY, (await answer.json()).key);
 }
 
 const headersWithKey = () => ({ 'X-Dra-Key': sessionStorage.getItem(KEY) ?? '' });
@@ -61,7 +62,7 @@ export async function followServer(on) {
         await readLines(answer.body, on.line, on.portion);
       } else {
         final = answer.status === 401;
-        why = final ? 'this address has no key, or one of an earlier run: open the page again with kubectl dra web' : (await answer.json().catch(() => ({}))).error ?? `the server answers ${answer.status}`;
+        why = final ? 'this address has no key, or one that was used before: kubectl dra web --no-open prints another one' : (await answer.json().catch(() => ({}))).error ?? `the server answers ${answer.status}`;
       }
     } catch {
       why = 'the server of this page does not answer';

@@ -32,7 +32,13 @@ async function web(words, environment = {}) {
       });
     process_.on('exit', () => reject(new Error(`web ${words.join(' ')}: ${text}`)));
   });
-  return { process: process_, url, address: url.replace(/#.*/, ''), key: /#key=(.*)/.exec(url)?.[1], said: () => text };
+  const address = url.replace(/#.*/, ''), last = () => text.match(/http:\/\/127\.0\.0\.1:\d+\/#key=[0-9a-f]{64}/g)?.at(-1) ?? url;
+  return {
+    process: process_, address, said: () => text,
+    get url() { return last(); },  // each works once
+    // What the page does with its ticket.
+    key: async () => JSON.parse((await ask(address, '/api/key', { method: 'POST', headers: { 'X-Dra-Key': last().split('#key=')[1] } })).body).key,
+  };
 }
 
 function stop(process_, signal = 'SIGINT') {
@@ -73,11 +79,14 @@ const test = (name, run) => tests.push([name, run]);
 // ---- who may ask
 
 test('the server answers its own page alone', async () => {
-  const server = await web(['--from', join(folder, 'sandbox.dra'), '--no-open']), host = new URL(server.address).host, key = { 'X-Dra-Key': server.key };
+  const server = await web(['--from', join(folder, 'sandbox.dra'), '--no-open']), host = new URL(server.address).host, ticket = server.url.split('#key=')[1], real = await server.key(), key = { 'X-Dra-Key': real };
+  assert.equal((await ask(server.address, '/api/key', { method: 'POST', headers: { 'X-Dra-Key': ticket } })).status, 401, 'a ticket works once');
+  assert.equal((await ask(server.address, '/api/stream', { headers: { 'X-Dra-Key': ticket } })).status, 401, 'a ticket is no key');
+  assert.equal((await ask(server.address, '/api/key', { method: 'POST', headers: key })).status, 401, 'a key is no ticket');
   const status = async (path, given = {}) => (await ask(server.address, path, given)).status;
   assert.equal(await status('/api/stream'), 401);
-  assert.equal(await status('/api/stream', { headers: { 'X-Dra-Key': server.key.replace(/./, (one) => (one === '0' ? '1' : '0')) } }), 401);
-  assert.equal(await status('/api/stream', { headers: { 'X-Dra-Key': server.key.slice(1) } }), 401);
+  assert.equal(await status('/api/stream', { headers: { 'X-Dra-Key': real.replace(/./, (one) => (one === '0' ? '1' : '0')) } }), 401);
+  assert.equal(await status('/api/stream', { headers: { 'X-Dra-Key': real.slice(1) } }), 401);
   for (const path of ['/nothing', '/api/nothing', '/../etc/passwd', '/api/ask']) assert.equal(await status(path), 401, path);
   assert.equal(await status('/', { method: 'POST' }), 401);
   assert.equal(await status('/nothing', { headers: key }), 404);
@@ -133,10 +142,14 @@ test("the sandbox's fleet: a MIG pod, a click to its claim, what waits, the key 
   await page.go(server.url);
   await page.until("document.querySelectorAll('.row').length >= 10 && document.querySelector('.card.cut')", 'ten nodes, one with partitions in use');
   await shoot(page, 'fleet');
-  assert.ok(!(await page.value('location.href')).includes(server.key));
-  const { entries } = await page.send('Page.getNavigationHistory');
-  assert.ok(!entries.some((one) => one.url.includes(server.key)), 'the key is in no entry of the history');
-  assert.ok(!page.requests.some((url) => url.replace(/#.*/, '').includes(server.key)));
+  const key = await page.value("sessionStorage.getItem('dra-web-key')"), { entries } = await page.send('Page.getNavigationHistory');
+  assert.match(key, /^[0-9a-f]{64}$/);
+  assert.ok(!(await page.value('location.href')).includes('key') && !entries.some((one) => one.url.includes('#key')), 'neither key nor ticket is in the address or in the list of this tab');
+  for (const name of ['History', 'History-journal']) {
+    const file = join(browser.profile, 'Default', name);
+    assert.ok(!existsSync(file) || !readFileSync(file, 'latin1').includes(key), 'the key is not in the history of the browser');
+  }
+  assert.ok(!page.requests.some((url) => url.includes(key)) && !server.said().includes(key) && !readFileSync(`/proc/${server.process.pid}/cmdline`, 'latin1').includes(key));
   await choose(page, 'search', 'cut');
   await page.until("document.querySelectorAll('.row').length < 10", 'the search leaves some nodes');
   assert.ok((await page.value('location.hash')).includes('q=cut'));
@@ -176,7 +189,7 @@ test("the sandbox's fleet: a MIG pod, a click to its claim, what waits, the key 
   assert.ok(await narrow.value('document.documentElement.scrollWidth <= innerWidth'), 'nothing is wider than a narrow page');
   await shoot(narrow, 'narrow');
   const dark = await browser.page({ dark: true });
-  await dark.go(server.address + '#group=pool&colour=team&key=' + server.key);
+  await dark.go(server.url + '&group=pool&colour=team');
   await dark.until("document.querySelectorAll('.group').length > 3");
   await shoot(dark, 'dark');
   assert.equal(await stop(server.process), 0);

@@ -17,15 +17,17 @@ const resident = (pid) => Math.round(Number(/VmRSS:\s+(\d+)/.exec(readFileSync(`
 const server = spawn(program, ['web', '--no-open'], { env: environment, stdio: ['ignore', 'pipe', 'inherit'] });
 const browser = await Browser.start();
 try {
-  const url = await new Promise((resolve) => server.stdout.once('data', (data) => resolve(/http:\S+/.exec(String(data))[0])));
+  let said = '';
+  const first = new Promise((resolve) => server.stdout.on('data', (data) => resolve(said += data))), url = () => said.match(/http:\S+/g).at(-1);
+  await first;
   const page = await browser.page();
-  await page.go(url);
+  await page.go(url());
   await page.until("document.getElementById('live').innerText === 'live'", 'the lists are in the server', 120000);
   await page.until(ALL, 'all devices', 60000);
   figures.serverMiB = resident(server.pid);
   const other = await browser.page();
   const began = Date.now();
-  await other.go(url);
+  await other.go(url());
   await other.until("document.querySelectorAll('[data-card]').length > 0", 'first paint', 30000);
   figures.firstPaintMs = Date.now() - began;
   await other.until(ALL, 'all devices', 60000);
