@@ -189,6 +189,7 @@ void offer_flags(const Verb& verb, const Offers& offer) {
 // Offers values of a flag; true: file names are offered.
 bool offer_value(const Verb& verb, const std::string& flag, Call& call, const Offers& offer) {
   if (flag == "-f" || flag == "--filename" || flag == "--from" || flag == "--kubeconfig") return true;
+  if (verb.output_is_file && (flag == "-o" || flag == "--output")) return true;
   if (flag == "-o" || flag == "--output")
     for (const char* name : {"table", "wide", "json", "yaml", "name"}) offer(name);
   if (flag == "-n" || flag == "--namespace") offer_objects(call, {"@namespaces"}, offer);

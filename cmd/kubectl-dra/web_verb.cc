@@ -371,6 +371,9 @@ Result<inspect::Answer> run_web(Call& call) {
     return fail(Code::kInvalidArgument, "--from reads a snapshot, and --as is about a server; give one of them");
   call.common.as_user = as_user;
   const std::string& output = call.value("output");
+  if (inspect::format_of(output) && !output.empty())
+    return fail(Code::kInvalidArgument, "web --output names the file of a report, such as report.html; " +
+                                            quote(output) + " is a format, and the page has one alone");
   if (!output.empty()) {
     if (!call.value("port").empty() || call.switches["no-open"])
       return fail(Code::kInvalidArgument, "--output writes a file; --port and --no-open are about a server");
