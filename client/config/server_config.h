@@ -21,6 +21,8 @@ struct ServerConfig {
   std::string proxy_url;
   // The namespace of the context; "default" if it has none.
   std::string default_namespace = "default";
+  // The user that requests are made as (kubectl's --as); empty: who the credentials say. One line.
+  std::string as_user;
   // Null: anonymous.
   std::shared_ptr<CredentialSource> credentials;
   // The source of this configuration, for messages: "context \"x\" of /home/a/.kube/config".

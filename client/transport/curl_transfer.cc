@@ -183,6 +183,7 @@ void Transfer::configure(CURL* handle, const ServerConfig& config) {
   auto header = [&](const std::string& line) { headers_ = curl_slist_append(headers_, line.c_str()); };
   header("Accept: " + request.accept);
   if (!credential.authorization.empty()) header("Authorization: " + credential.authorization);
+  if (!config.as_user.empty()) header("Impersonate-User: " + config.as_user);
   if (!request.content_type.empty()) header("Content-Type: " + request.content_type);
   if (request.body.size() >= kAskedFirst) header("Expect:");
 

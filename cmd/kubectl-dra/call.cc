@@ -30,7 +30,7 @@ constexpr size_t kUsualWidth = 80;                 // of help
 constexpr size_t kNarrowest = 20, kWidest = 1000;  // a page
 
 // As in kubectl: a kubeconfig takes precedence; a pod's service account is used only without one.
-Result<client::ServerConfig> server_config(const CommonFlags& common, const client::ConfigContext& context) {
+Result<client::ServerConfig> config_from_flags(const CommonFlags& common, const client::ConfigContext& context) {
   std::map<std::string, std::string> environment = client::process_environment();
   const auto home = environment.find("HOME");
   const bool has_file = environment.contains("KUBECONFIG") ||
@@ -44,6 +44,7 @@ Result<client::ServerConfig> server_config(const CommonFlags& common, const clie
                                      .master_flag = "--server"},
                                     environment, context);
   if (!config) return config;
+  config->as_user = common.as_user;
   if (!common.token.empty()) config->credentials = client::fixed_credentials({"Bearer " + common.token, "", ""});
   if (common.insecure) {
     config->insecure = true;
@@ -129,12 +130,12 @@ Error with_advice(const Error& error, const CommonFlags& common) {
 
 // `options`: what to read; the server and the namespace come from the flags.
 Result<inspect::Objects> read_cluster(CommonFlags& common, inspect::ServerOptions options) {
-  if (!common.from.empty()) return inspect::read_snapshot(common.from);
+  if (!common.from.empty()) return inspect::read_snapshot(common.from, options.on_page);
   // The error already contains what clients log about single failures.
   log::configure({.sink = [](std::string_view) {}});
   SystemClock clock;
   AsioReactor reactor(clock);
-  auto config = server_config(common, {&reactor, nullptr});
+  auto config = config_from_flags(common, {&reactor, nullptr});
   if (!config) return fail(Error(Code::kUnavailable, config.error().message()));
   common.context_ns = config->default_namespace;
   client::CurlOptions curl;
@@ -211,9 +212,10 @@ void add_flags_of_all_verbs(CLI::App& app, CommonFlags& common) {
   add_common(app, common);
 }
 
-void add_flags_of_answers(CLI::App& app, CommonFlags& common) {
+void add_flags_of_answers(CLI::App& app, CommonFlags& common, std::string& output, const std::string& of_output) {
   // The last one counts, as for kubectl.
-  app.add_option("-o,--output", common.output, "one of table, wide, json, yaml, name")->take_last();
+  app.add_option("-o,--output", output, of_output.empty() ? "one of table, wide, json, yaml, name" : of_output)
+      ->take_last();
   app.add_option("--sort-by", common.sort_by,
                  "a column: its head, or its key in -o json; numbers from the largest, texts in natural order");
   app.add_flag("--no-headers", common.no_headers, "tables without their first line");
@@ -223,7 +225,8 @@ std::optional<int> parse_call(const Verb& verb, const std::vector<std::string>& 
   const std::vector<std::string> arguments = as_kubectl_reads(given);
   CLI::App app(verb.summary + "\n\nExamples:\n" + verb.examples, "kubectl dra " + verb.name);
   if (verb.needs_cluster) add_common(app, call.common);
-  add_flags_of_answers(app, call.common);
+  add_flags_of_answers(app, call.common, verb.output_is_file ? call.values["output"] : call.common.output,
+                       verb.output_is_file ? "write this file instead" : "");
   for (const Flag& flag : verb.flags) {
     const std::string name = flag.names.substr(flag.names.rfind("--") + 2);
     if (!flag.takes_value && !flag.choices.empty()) {
@@ -312,7 +315,7 @@ Result<inspect::State*> Call::load_state() {
 Result<std::string> Call::request(const Ask& ask) {
   SystemClock clock;
   AsioReactor reactor(clock);
-  auto config = server_config(common, {&reactor, nullptr});
+  auto config = config_from_flags(common, {&reactor, nullptr});
   if (!config) return fail(Error(Code::kUnavailable, config.error().message()));
   client::CurlTransport transport(reactor, *config);
   client::RestClient client(transport);
@@ -325,6 +328,13 @@ Result<std::string> Call::request(const Ask& ask) {
   if (!answer) return fail(Code::kDeadlineExceeded, config->server + " does not answer");
   if (!*answer) return fail(with_advice(answer->error(), common));
   return std::move(*answer);
+}
+
+Result<client::ServerConfig> Call::server_config(const client::ConfigContext& context) {
+  auto config = config_from_flags(common, context);
+  if (!config) return fail(Error(Code::kUnavailable, config.error().message()));
+  common.context_ns = config->default_namespace;
+  return config;
 }
 
 std::string Call::ns() const {

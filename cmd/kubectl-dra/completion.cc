@@ -60,7 +60,7 @@ const std::vector<CommonFlag>& common_flags() {
     CLI::App app;
     app.set_help_flag();
     add_flags_of_all_verbs(app, values);
-    add_flags_of_answers(app, values);
+    add_flags_of_answers(app, values, values.output);
     std::vector<CommonFlag> flags;
     for (const CLI::Option* option : app.get_options()) {
       CommonFlag& flag = flags.emplace_back();
@@ -176,6 +176,7 @@ void offer_flags(const Verb& verb, const Offers& offer) {
 // Offers values of a flag; true: file names are offered.
 bool offer_value(const Verb& verb, const std::string& flag, Call& call, const Offers& offer) {
   if (flag == "-f" || flag == "--filename" || flag == "--from" || flag == "--kubeconfig") return true;
+  if (verb.output_is_file && (flag == "-o" || flag == "--output")) return true;
   if (flag == "-o" || flag == "--output")
     for (const char* name : {"table", "wide", "json", "yaml", "name"}) offer(name);
   if (flag == "-n" || flag == "--namespace") offer_objects(call, {"@namespaces"}, offer);

@@ -29,7 +29,8 @@ Result<inspect::Answer> run_fits(Call& call) {
   auto copies = count_of(call.value("count"), "--count", inspect::kMaxCopies);
   if (!copies) return fail(copies.error());
   options.copies = *copies;
-  const auto text = inspect::read_file(call.value("filename"), inspect::kMaxManifest);
+  const auto text = call.document ? Result<std::string>(*call.document)
+                                  : inspect::read_file(call.value("filename"), inspect::kMaxManifest);
   if (!text) return fail(text.error());
   // Parsed before the cluster is read, so that a fault in the file is reported at once.
   if (auto early = inspect::read_manifest(*text, "default"); !early)

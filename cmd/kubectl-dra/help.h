@@ -12,7 +12,8 @@ namespace dra::kubectl {
 // call.cc.
 void add_flags_of_all_verbs(CLI::App& app, CommonFlags& common);
 // Those of how an answer is printed, which verbs without a cluster have, too.
-void add_flags_of_answers(CLI::App& app, CommonFlags& common);
+// `output`: where --output goes; `of_output`: its help, if it is not the form of the answer.
+void add_flags_of_answers(CLI::App& app, CommonFlags& common, std::string& output, const std::string& of_output = "");
 // How the verb is written and what it takes, wrapped at `width` (0: 80 columns); `app` is not used for parsing
 // afterwards.
 std::string verb_help(CLI::App& app, const Verb& verb, size_t width);

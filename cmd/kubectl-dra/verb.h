@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "client/config/kubeconfig.h"
 #include "client/rest/rest_client.h"
 #include "pkg/inspect/answer/answer.h"
 #include "pkg/inspect/state/objects.h"
@@ -22,6 +23,7 @@ struct CommonFlags {
   bool asks_feature_gates = false;  // the verb needs the server's feature gates
   bool without_devices = false;     // the verb has an answer even if resource.k8s.io is not served
   std::string kubeconfig, context, cluster, user, token, server, request_timeout;
+  std::string as_user;     // of --as, which web alone has
   std::string ns;          // of -n
   std::string context_ns;  // of the kubeconfig, once the cluster is read
   std::string manager_ns, selector, output, sort_by, from;
@@ -36,6 +38,8 @@ class Call {
   std::vector<std::string> words;             // positional
   std::map<std::string, std::string> values;  // flags of the verb with a value, by name
   std::map<std::string, bool> switches;       // flags of the verb without
+
+  std::optional<std::string> document;  // in place of the file that -f names
 
   // How long load() took: reading, decoding and, for a state, filling the packages that decide.
   Duration load_time{};
@@ -52,6 +56,8 @@ class Call {
   // One request to the server; only taint and untaint use it to write.
   using Ask = std::function<Handle(client::RestClient&, client::RestClient::Done)>;
   Result<std::string> request(const Ask& ask);
+  // Of the server that the flags choose; takes the namespace of the context.
+  Result<client::ServerConfig> server_config(const client::ConfigContext& context);
   // The namespace of -n, or of the context (known once the cluster is loaded), or "default".
   std::string ns() const;
   Result<inspect::StateOptions> state_options() const;
@@ -85,8 +91,9 @@ struct Verb {
   // "@devices".
   std::vector<std::string> completes;
   Result<inspect::Answer> (*run)(Call&) = nullptr;
-  bool needs_cluster = true;  // false: flags about servers are not offered
-  bool can_watch = false;     // -w: running it again writes nothing and reads no standard input
+  bool needs_cluster = true;    // false: flags about servers are not offered
+  bool can_watch = false;       // -w: running it again writes nothing and reads no standard input
+  bool output_is_file = false;  // --output names a file that it writes: values["output"]
 };
 
 const std::vector<Verb>& verbs();

@@ -36,7 +36,7 @@ ONLINE = ["taint {node} example.com/x=y:NoSchedule --dry-run", "taint {node}/{de
           "untaint {node}/{device} example.com/x", "untaint {node}/{device} example.com/x", "snapshot {folder}/s.dra", "bundle {folder}/b.tar.gz",
           "explain", "doctor", "top", "who {node}", "version"]
 # Not answers, but texts.
-TEXTS = {"completion", "options"}
+TEXTS = {"completion", "options", "web"}
 
 failures = []
 

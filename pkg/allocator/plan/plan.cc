@@ -46,7 +46,7 @@ class Planner {
     }
     for (const Preference& tie : plan_.ties) add_tie(tie);
     for (const ValueList& list : plan_.lists) add_list(list);
-    if (!plan_.pair_rules.empty() && !add_rules()) return;
+    if ((!plan_.pair_rules.empty() || !plan_.lists.empty()) && !add_rules()) return;
     if (plan_.constraints.size() > 1) add_implied_pairs(plan_);
     write_shape();
     at_ = {};

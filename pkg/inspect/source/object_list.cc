@@ -51,16 +51,17 @@ class ListReader {
     for (json& item : *items) add(item, version, kind);
   }
 
-  Result<Objects> finish() {
+  Result<Objects> finish(const OnPage& on_page) {
     if (pages_.empty())
       return fail(Code::kInvalidArgument,
                   "it is neither a snapshot (make one with: kubectl dra snapshot FILE) nor a list of objects (kubectl "
                   "get nodes,deviceclasses,resourceslices,resourceclaims,resourceclaimtemplates,pods -A -o yaml)");
     objects_.taken = latest_;
     for (auto& [plural, items] : pages_) {
-      const json page{{"items", std::move(items)}};
-      if (auto added = add_page(objects_, plural, page.dump(-1, ' ', false, json::error_handler_t::replace)); !added)
-        return fail(added.error().wrap(plural));
+      const std::string page = json{{"items", std::move(items)}}.dump(-1, ' ', false, json::error_handler_t::replace);
+      if (auto added = add_page(objects_, plural, page); !added) return fail(added.error().wrap(plural));
+      if (on_page)
+        if (auto seen = on_page(plural, page); !seen) return fail(seen.error());
     }
     hide_missing();
     return std::move(objects_);
@@ -114,7 +115,7 @@ bool is_gzip(std::string_view bytes) {
   return bytes.starts_with('\x1f');  // no text begins so, and a snapshot may be cut off after it
 }
 
-Result<Objects> read_object_list(std::string_view text, const std::string& name) {
+Result<Objects> read_object_list(std::string_view text, const std::string& name, const OnPage& on_page) {
   if (text.size() > kMaxObjectList)
     return fail(Code::kResourceExhausted, "file " + quote(name) + " is larger than " + std::to_string(kMaxObjectList) +
                                               " bytes; make a snapshot instead: kubectl dra snapshot FILE");
@@ -134,7 +135,7 @@ Result<Objects> read_object_list(std::string_view text, const std::string& name)
                                          "objects in YAML or JSON"));
     for (json& document : *documents) reader.read(document);
   }
-  auto objects = reader.finish();
+  auto objects = reader.finish(on_page);
   if (!objects) return fail(objects.error().wrap("file " + quote(name)));
   return objects;
 }

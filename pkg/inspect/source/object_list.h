@@ -21,7 +21,7 @@ inline constexpr size_t kMaxObjectList = size_t{256} << 20;  // bytes
 
 // Whether the bytes are, or begin like, gzip, as a snapshot is.
 bool is_gzip(std::string_view bytes);
-// `name` is for messages and becomes the origin.
-Result<Objects> read_object_list(std::string_view text, const std::string& name);
+// `name` is for messages and becomes the origin. `on_page` gets each page of a list that was added, by its kind.
+Result<Objects> read_object_list(std::string_view text, const std::string& name, const OnPage& on_page = nullptr);
 
 }  // namespace dra::inspect

@@ -173,7 +173,7 @@ Result<Objects> read_header(std::string_view line, const std::string& name) {
   return objects;
 }
 
-Result<Objects> read_lines(std::string_view bytes, const std::string& name) {
+Result<Objects> read_lines(std::string_view bytes, const std::string& name, const OnPage& on_page) {
   Unpacker unpacker(bytes);
   auto first = unpacker.line();
   if (!first) return fail(first.error());
@@ -189,6 +189,8 @@ Result<Objects> read_lines(std::string_view bytes, const std::string& name) {
       return fail(Code::kInvalidArgument, "line " + std::to_string(number) + " names no kind");
     auto page = add_page(*objects, (*line)->substr(0, std::min<size_t>(tab, 64)), (*line)->substr(tab + 1));
     if (!page) return fail(page.error().wrap("line " + std::to_string(number)));
+    if (on_page)
+      if (auto seen = on_page((*line)->substr(0, tab), (*line)->substr(tab + 1)); !seen) return fail(seen.error());
   }
 }
 
@@ -237,17 +239,17 @@ Result<void> SnapshotWriter::write(const Objects& objects, const std::string& pa
   return write_file(path, bytes(objects));
 }
 
-Result<Objects> read_snapshot_bytes(std::string_view bytes, const std::string& name) {
-  if (!bytes.empty() && !is_gzip(bytes)) return read_object_list(bytes, name);
-  auto objects = read_lines(bytes, name);
+Result<Objects> read_snapshot_bytes(std::string_view bytes, const std::string& name, const OnPage& on_page) {
+  if (!bytes.empty() && !is_gzip(bytes)) return read_object_list(bytes, name, on_page);
+  auto objects = read_lines(bytes, name, on_page);
   if (!objects) return fail(objects.error().wrap("snapshot " + quote(name)));
   return objects;
 }
 
-Result<Objects> read_snapshot(const std::string& path) {
+Result<Objects> read_snapshot(const std::string& path, const OnPage& on_page) {
   auto bytes = read_file(path, kMaxSnapshotFile);
   if (!bytes) return fail(bytes.error());
-  return read_snapshot_bytes(*bytes, path);
+  return read_snapshot_bytes(*bytes, path, on_page);
 }
 
 }  // namespace dra::inspect

@@ -52,7 +52,8 @@ class SnapshotWriter {
 };
 
 // `name` is for messages and becomes the origin. Bytes that are not gzip are read as a list of objects (object_list.h).
-Result<Objects> read_snapshot_bytes(std::string_view bytes, const std::string& name);
-Result<Objects> read_snapshot(const std::string& path);
+// `on_page` gets each page of a list that was added, by its kind; an error of it ends the reading.
+Result<Objects> read_snapshot_bytes(std::string_view bytes, const std::string& name, const OnPage& on_page = nullptr);
+Result<Objects> read_snapshot(const std::string& path, const OnPage& on_page = nullptr);
 
 }  // namespace dra::inspect

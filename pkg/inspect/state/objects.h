@@ -152,6 +152,9 @@ struct PageEnd {
 // others are added. Errors: the text is not a list, or the kind is not one that is read.
 Result<PageEnd> add_page(Objects& objects, std::string_view plural, std::string_view text);
 
+// Gets pages of lists as they are read.
+using OnPage = std::function<Result<void>(std::string_view plural, std::string_view page)>;
+
 // The pods that the claim is reserved for: names of those that can be seen, "(pod hidden)" for others.
 std::vector<std::string> consumers_of(const Objects& objects, const api::ResourceClaim& claim);
 
