@@ -53,8 +53,7 @@ void add_implied_pairs(Plan& plan) {
   std::map<uint32_t, std::vector<uint32_t>> of_column;
   for (uint32_t c = 0; c < plan.constraints.size(); ++c)
     // A derived attribute has other values than the devices' own, which these bounds read.
-    if (!plan.constraints[c].distinct && plan.constraints[c].claim != kAllClaims &&
-        plan.constraints[c].derived.empty())
+    if (!plan.constraints[c].distinct && plan.constraints[c].claim != kAllClaims && plan.constraints[c].derived.empty())
       of_column[plan.constraints[c].column].push_back(c);
   for (const auto& [column, constraints] : of_column) {
     if (constraints.size() < 2) continue;

@@ -239,8 +239,8 @@ bool Search::cannot_pair(const PairPlace& at) {
       const Column& column = *plan_columns_[spec.column];
       const bool open = state.members == 0 || state.values > 1;
       const uint32_t values = state.members == 0 ? column.values : state.values;
-      if (spec.distinct || spec.list != nullptr || !spec.derived.empty() || !open || values > kMostValues || column.with.empty() ||
-          !touches(spec, entry))
+      if (spec.distinct || spec.list != nullptr || !spec.derived.empty() || !open || values > kMostValues ||
+          column.with.empty() || !touches(spec, entry))
         continue;
       // A constraint of an implied entry is one of its groups.
       if (entry.implied && spec.column == entry.column) continue;

@@ -114,9 +114,10 @@ class FormLinter {
   void derived_attributes(const Place& place) {
     if (rules_.derived_attributes) return;
     if (!rules_.selectors_of_137)
-      return findings_.error(place, LintCode::kUnknownField, "field " + quote(kDerivedAttributes) +
-                                        " is not known before Kubernetes 1.37; leave it out, or say "
-                                        "--kubernetes-version=1.37");
+      return findings_.error(place, LintCode::kUnknownField,
+                             "field " + quote(kDerivedAttributes) +
+                                 " is not known before Kubernetes 1.37; leave it out, or say "
+                                 "--kubernetes-version=1.37");
     findings_.warn(place, LintCode::kFieldNeedsGate,
                    "only servers of 1.37 with the feature gate DRADerivedAttributes keep it, which is off by "
                    "default; without it the claim is refused");
