@@ -69,19 +69,21 @@ void lint_one(const AnnotatedPart& part, const std::string& name, const json& va
   if (known == nullptr) {
     const auto marks = protocol::manager_marks();
     if (std::find(marks.begin(), marks.end(), name) != marks.end())
-      return findings.warn(at, name + " is written by dra-controller-manager alone; leave it out");
+      return findings.warn(at, LintCode::kHasNoEffect,
+                           name + " is written by dra-controller-manager alone; leave it out");
     std::vector<std::string> names;
     for (const protocol::UserAnnotation& one : protocol::user_annotations()) names.emplace_back(one.name);
     const std::string near = nearest(name, names);
-    return findings.error(at, "there is no annotation " + name +
-                                  ": nobody reads it, and the chart's policy refuses it; " +
-                                  (near.empty() ? "docs/user/reference.md lists them" : "did you mean " + near + "?"));
+    return findings.error(at, LintCode::kBadAnnotation,
+                          "there is no annotation " + name + ": nobody reads it, and the chart's policy refuses it; " +
+                              (near.empty() ? "docs/user/reference.md lists them" : "did you mean " + near + "?"));
   }
   if (!part.read_as || !known->stands_on(*part.read_as))
-    return findings.warn(at, "has no effect here: " + name + " is read on " + where_read(*known));
+    return findings.warn(at, LintCode::kHasNoEffect,
+                         "has no effect here: " + name + " is read on " + where_read(*known));
   if (!value.is_string()) return;  // the server's rules say it
   if (const std::string why = why_ignored(name, value.get<std::string>()); !why.empty())
-    findings.warn(at, "is ignored: " + why);
+    findings.warn(at, LintCode::kBadAnnotation, "is ignored: " + why);
 }
 
 }  // namespace

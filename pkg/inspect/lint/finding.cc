@@ -123,7 +123,7 @@ std::string_view lint_code_name(LintCode code) {
       "UnknownKind",   "UnknownField",     "FieldNeedsGate", "OldForm",        "ServerRefuses", "DoesNotCompile",
       "BadVersion",    "UnknownName",      "SelectorFails",  "SelectsNothing", "ClassMissing",  "HasNoEffect",
       "AlignsNothing", "BadParameters",    "ClaimNotNamed",  "RequestMissing", "ClaimUnused",   "ResourceNotOffered",
-      "HalfTaint",     "ReferenceMissing", "NeverFits"};
+      "HalfTaint",     "ReferenceMissing", "NeverFits",      "BadAnnotation"};
   return kNames.at(static_cast<size_t>(code));
 }
 

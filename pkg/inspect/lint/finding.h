@@ -51,8 +51,9 @@ enum class LintCode : uint8_t {
   kHalfTaint,
   kReferenceMissing,  // a claim or a template that is neither in the file nor in the cluster
   kNeverFits,
+  kBadAnnotation,  // of ours: no such name, or a value that is refused or ignored
 };
-inline constexpr int kLintCodes = static_cast<int>(LintCode::kNeverFits) + 1;
+inline constexpr int kLintCodes = static_cast<int>(LintCode::kBadAnnotation) + 1;
 std::string_view lint_code_name(LintCode code);  // "ServerRefuses"
 
 struct Finding {

@@ -118,8 +118,9 @@ class TextLinter {
       for (const alignment::Term& term : one.terms)
         if (!members.empty() &&
             std::none_of(members.begin(), members.end(), [&](const auto& claims) { return has(claims, term); }))
-          findings_.warn(place, "unknown: " + quote(one.text) + " names " + quote(term_text(term, false)) +
-                                    ", and no pod of the group in this file has such a claim and request");
+          findings_.warn(place, LintCode::kUnknownName,
+                         "unknown: " + quote(one.text) + " names " + quote(term_text(term, false)) +
+                             ", and no pod of the group in this file has such a claim and request");
     }
   }
 
@@ -152,7 +153,7 @@ class TextLinter {
 
   void refused(const alignment::Refusal& refusal, const Place& place) {
     const bool soft = refusal.annotation == alignment::kPreferredRailsAnnotation;
-    findings_.add(soft ? Severity::kWarning : Severity::kError, place,
+    findings_.add(soft ? Severity::kWarning : Severity::kError, place, LintCode::kBadAnnotation,
                   std::string(alignment::kind_name(refusal.kind)) + ": " + refusal.message +
                       (soft ? "; it is ignored as a whole" : "; the pod waits until it is mended"));
   }
@@ -181,8 +182,9 @@ class TextLinter {
   void group_size(const api::DeviceRequest& request, const alignment::Term& term, const Place& place) {
     const std::optional<uint64_t> most = most_devices(request);
     if (most && *most < term.number)
-      findings_.error(place, term_text(term, false) + " takes " + counted(*most, "device") + ", a group of " +
-                                 term_text(term, true) + " needs " + std::to_string(term.number) + ": this never fits");
+      findings_.error(place, LintCode::kNeverFits,
+                      term_text(term, false) + " takes " + counted(*most, "device") + ", a group of " +
+                          term_text(term, true) + " needs " + std::to_string(term.number) + ": this never fits");
   }
 
   // The selectors of the class and of the request; nothing: the class is not known.
@@ -209,17 +211,19 @@ class TextLinter {
     }
     if (all.devices == 0) return;  // what the selectors match has been said
     const std::string near = nearest(entry.attribute, all.names);
-    findings_.warn(place, "none of the " + counted(all.devices, "device") + " that " + quote(term_text(term, false)) +
-                              " can take has " + entry.attribute + ", so that none is in a group" +
-                              (near.empty() ? "" : "; did you mean " + near + "?"));
+    findings_.warn(place, LintCode::kUnknownName,
+                   "none of the " + counted(all.devices, "device") + " that " + quote(term_text(term, false)) +
+                       " can take has " + entry.attribute + ", so that none is in a group" +
+                       (near.empty() ? "" : "; did you mean " + near + "?"));
   }
 
   void silent(const alignment::Entry& entry, const Place& place) {
     if (known_.cluster() == nullptr) return;
     for (const SilentAttribute& one : silent_attributes(*known_.cluster()))
       if (is_about(one, entry.attribute))
-        findings_.warn(place, "aligns nothing on some nodes: of " + one.attribute + ", " + words_of(one) +
-                                  "; any devices of such a node share the value");
+        findings_.warn(place, LintCode::kAlignsNothing,
+                       "aligns nothing on some nodes: of " + one.attribute + ", " + words_of(one) +
+                           "; any devices of such a node share the value");
   }
 
   const Known& known_;
@@ -261,7 +265,7 @@ class PartLinter {
     const json& pod = object_[json::json_pointer(part.pointer)];
     linter(claims_of_pod(pod, known_, ns), alignment::Place::kPod).text(annotation, text, place);
     if (annotation != alignment::kPairsAnnotation && !names_group(pod))
-      findings_.warn(place,
+      findings_.warn(place, LintCode::kHasNoEffect,
                      "the pod is in no group, so that this asks only for devices that have the attribute; "
                      "docs/user/groups.md says how pods name their group");
   }
