@@ -11,7 +11,7 @@ checked_ctest = rm -rf $(2) && GTEST_OUTPUT=json:$(abspath $(2))/gtest/ ctest --
   && scripts/check-skipped $(2)
 
 # With sanitizers a step takes ten times as long: fewer of them, of the same kinds. `make test` takes all of them, `make check-deep` with sanitizers too.
-SANITIZED ?= export DRA_ALLOCATOR_CASES=4000 DRA_GROUP_CASES=1000 DRA_ORACLE_EVERY=8 DRA_ARBITRATION_STEPS=25000 DRA_COUNTER_EXAMPLES=0 DRA_PERMISSION_STEP=8 DRA_BURST_PODS=300 DRA_WAITING_PODS=150 DRA_FEATURE_PODS=40 DRA_IDLE_CLAIMS=96 DRA_WHATIF_SEEDS=10 DRA_NUMBER_CASES=300;
+SANITIZED ?= export DRA_ALLOCATOR_CASES=4000 DRA_GROUP_CASES=1000 DRA_ORACLE_EVERY=8 DRA_ARBITRATION_STEPS=25000 DRA_COUNTER_EXAMPLES=0 DRA_PERMISSION_STEP=8 DRA_BURST_PODS=300 DRA_WAITING_PODS=150 DRA_FEATURE_PODS=40 DRA_IDLE_CLAIMS=96 DRA_WHATIF_SEEDS=10 DRA_NUMBER_CASES=300 DRA_RULES_137_CASES=300 DRA_RAIL_CASES=300 DRA_PAIR_CASES=300 DRA_PREEMPT_WORLDS=100 DRA_ALTERNATIVE_CASES=200;
 
 .DEFAULT_GOAL := help
 .PHONY: help deps build demo unit test check real image dist release site check-release asan tsan check-bench check-deep lint format bench clean

@@ -1,5 +1,5 @@
 // The same rails for the members of a group: named cases, and random small groups against a twin that tries everything.
-// DRA_SEED picks another start, DRA_CASES another number.
+// DRA_SEED picks another start, DRA_RAIL_CASES another number.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -418,7 +418,7 @@ uint64_t from_environment(const char* name, uint64_t fallback) {
 
 TEST(Rails, AgreeWithATwinThatTriesEverything) {
   const uint64_t first = from_environment("DRA_SEED", 1);
-  const uint64_t cases = from_environment("DRA_CASES", 2'000);
+  const uint64_t cases = from_environment("DRA_RAIL_CASES", 2'000);
   std::cout << "random groups from seed " << first << ", " << cases << " of them\n";
   uint64_t found = 0, impossible = 0, too_big = 0, unmet = 0, slices = 0;
   int failures = 0;

@@ -1,5 +1,5 @@
 // The allocator against the exhaustive search, on worlds from seeds. DRA_SEED picks another start, DRA_ALLOCATOR_CASES
-// another number of random worlds.
+// another number of random worlds, DRA_RULES_137_CASES of those with fields of 1.37.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -32,7 +32,7 @@ TEST(AllocatorProperty, RandomWorldsAgreeWithTheOracle) {
 
 // Worlds with what 1.37 and 1.38 add, together and by themselves.
 TEST(AllocatorProperty, RandomWorldsOf137AgreeWithTheOracle) {
-  const uint64_t cases = from_environment("DRA_ALLOCATOR_CASES", 2'000);
+  const uint64_t cases = from_environment("DRA_RULES_137_CASES", 2'000);
   for (const int with : {7, 1, 2}) {
     Campaign campaign;
     campaign.first_seed = from_environment("DRA_SEED", 1);
