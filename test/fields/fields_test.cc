@@ -344,7 +344,7 @@ std::string redacted_marks(const std::string& plural, const ObjectType& type, in
 }
 
 // The last parts of the places where a text of a redacted snapshot stays: what docs/kubectl-dra.md lists (drivers,
-// classes, resources, devices, attributes, capacities, counters, selectors), and nothing else.
+// classes, resources, devices, attributes, capacities, counters and their groups, selectors), and nothing else.
 bool is_listed(const std::string& place) {
   static const std::vector<std::string> kListed{".driver",
                                                 ".deviceClassName",
@@ -368,6 +368,10 @@ bool is_listed(const std::string& place) {
                                                 ".allocatedResources (key)",
                                                 ".consumedCapacity (key)",
                                                 ".nodeAllocatableResourceMappings (key)",
+                                                ".nodeAllocatableResources (key)",
+                                                ".compatibilityGroups",
+                                                ".partitionTypeAttribute",
+                                                ".derivedAttributes.name",
                                                 "spec.devices.name",
                                                 "spec.sharedCounters.name",
                                                 ".allocatedResourcesStatus.name"};
@@ -407,14 +411,15 @@ TEST(Fields, EveryKindOfASnapshotHasRules) {
     EXPECT_NE(inspect::redacted_type(groups.name), nullptr) << groups.name;
 }
 
-// The structs in messages such as "spec: Invalid value: {"Devices":...}" have every field, under the name of its JSON.
+// The structs of the embedded server's release in messages such as "spec: Invalid value: {"Devices":...}" have every
+// field, under the name of its JSON.
 TEST(Fields, AreRendered) {
   for (const char* name :
        {"ResourceClaimSpec", "DeviceClaim", "DeviceRequest", "ExactDeviceRequest", "DeviceSubRequest", "DeviceSelector",
         "CELDeviceSelector", "DeviceToleration", "CapacityRequirements", "DeviceConstraint", "DeviceClaimConfiguration",
         "AllocationResult", "DeviceAllocationResult", "DeviceAllocationConfiguration", "DeviceRequestAllocationResult",
         "DeviceAttribute"}) {
-    const ObjectType* type = test::all_schemas().find("resource/v1", name);
+    const ObjectType* type = apiserver::builtin_schemas().find("resource/v1", name);
     ASSERT_NE(type, nullptr) << name;
     const json rendered = json::parse(apiserver::render_go(name, test::full_object(*type)));
     EXPECT_EQ(rendered.size(), type->visible.size()) << name << ": " << rendered.dump();
