@@ -38,11 +38,12 @@ constexpr std::array<UserAnnotation, 9> kUserAnnotations{{
     {"dra-controller-manager/topology-required", kPod | kGroup, kTopologyValue, "0.1.0", "user/groups.md"},
 }};
 
-constexpr std::array<std::string_view, 5> kManagerMarks{{
+constexpr std::array<std::string_view, 6> kManagerMarks{{
     "dra-controller-manager/avoided-devices",
     "dra-controller-manager/leaving",
     "dra-controller-manager/proven",
     "dra-controller-manager/proven-for",
+    "dra-controller-manager/rails",
     "dra-controller-manager/volume-binding",
 }};
 

@@ -51,7 +51,7 @@ REFUSED = (
     (["dra-sandbox", "apiserver", "--port=http"], '--port: "http" is not a port (0 to 65535)'),
     (["dra-sandbox", "up", "--authorization-mode=Open"], '--authorization-mode: "Open" is not one of RBAC, AlwaysAllow'),
     (["dra-sandbox", "up", "--without-manager=maybe"], '--without-manager: "maybe" is not true or false'),
-    (["dra-sandbox", "up", "-v=loud"], '--v: "=loud" is not a whole number from 0 to 10'),
+    (["dra-sandbox", "up", "-v=loud"], '--v: "loud" is not a whole number from 0 to 10'),
     (["dra-sandbox", "up", "--cert=nope.pem", "--key=nope.key"], '--cert: cannot read "nope.pem": No such file or directory'),
     (["dra-sandbox", "apiserver", "--kubeconfig=/nope/kubeconfig"], '--kubeconfig: cannot create "/nope/kubeconfig": No such file or directory'),
     (["dra-sandbox", "up", "--cert=x.pem"], "--cert needs --key, too"),

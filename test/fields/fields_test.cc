@@ -11,6 +11,7 @@
 #include "pkg/api/encode.h"
 #include "pkg/api/scheduling.h"
 #include "pkg/apiserver/codec/protobuf_answer.h"
+#include "pkg/apiserver/kinds/folders.h"
 #include "pkg/apiserver/validation/go_render.h"
 #include "pkg/base/strings.h"
 #include "pkg/inspect/source/prune.h"
