@@ -20,7 +20,7 @@ help: ## show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 deps: ## install the Debian packages that building and testing need (asks for root or sudo only if one is missing)
-	@scripts/install-deps clang libclang-rt-14-dev chromium
+	@scripts/install-deps clang libclang-rt-14-dev
 
 $(BUILD)/build.ninja: CMakeLists.txt CMakePresets.json
 	@cmake --preset release $(CONFIGURE)
