@@ -53,6 +53,24 @@ export function amountText(amount) {
   return (negative ? '-' : '') + String(all / NANOS) + fraction;
 }
 
+function withSuffix(whole, base, suffixes) {
+  let at = 0;
+  while (at + 1 < suffixes.length && whole % base === 0n) {
+    whole /= base;
+    ++at;
+  }
+  return String(whole) + suffixes[at];
+}
+
+// Large whole amounts with the suffix that makes them short: "80Gi", "60G" (pkg/inventory/amount.h).
+export function shortAmountText(amount) {
+  const whole = amount / NANOS;
+  if (whole < 1000000n || whole * NANOS !== amount) return amountText(amount);
+  const binary = withSuffix(whole, 1024n, ['', 'Ki', 'Mi', 'Gi', 'Ti', 'Pi', 'Ei']);
+  const decimal = withSuffix(whole, 1000n, ['', 'k', 'M', 'G', 'T', 'P', 'E']);
+  return decimal.length < binary.length ? decimal : binary;
+}
+
 // Whole amounts with a binary suffix where that is exact and short: "40Gi".
 export function amountForPeople(amount) {
   let whole = amount / NANOS, at = 0;

@@ -2,7 +2,7 @@
 // cut, and what is left of shared devices. The rules are those of pkg/inspect/state (silicon.cc, shapes.cc) and of
 // `kubectl dra top` (verbs/top_nodes.cc).
 
-import { amountOf, amountText } from './quantity.js';
+import { amountOf, shortAmountText } from './quantity.js';
 import { byText } from './pool.js';
 
 const MAX_SHAPE_STEPS = 200000;
@@ -99,7 +99,15 @@ function attributeText(device, wanted) {
   return '';
 }
 
-function shapeName(device) {
+// Whether it takes all of each counter set that it draws on.
+function takesAll(use, totals) {
+  const setOf = (key) => key.slice(0, key.indexOf('\n'));
+  const sets = new Set([...use.keys()].map(setOf));
+  return [...totals].every(([key, total]) => !sets.has(setOf(key)) || use.get(key) === total);
+}
+
+// Without a profile: the type, and the amounts of each counter. A whole card has so many that they would drown the others.
+function shapeName(device, totals) {
   if (device.shape !== undefined) return device.shape;
   const profile = attributeText(device, 'profile');
   if (profile) return (device.shape = profile);
@@ -109,7 +117,8 @@ function shapeName(device) {
     sums.set(name, (sums.get(name) ?? 0n) + amount);
   }
   if (sums.size > 2 && type) return (device.shape = type);
-  const amounts = [...sums].sort((a, b) => byText(a[0], b[0])).map(([name, amount]) => `${name}=${amountText(amount)}`).join(',');
+  if (sums.size > 2 && takesAll(counterUse(device), totals)) return 'whole';  // not remembered: totals change
+  const amounts = [...sums].sort((a, b) => byText(a[0], b[0])).map(([name, amount]) => `${name}=${shortAmountText(amount)}`).join(',');
   return (device.shape = (type ? type + ' ' : '') + amounts);
 }
 
@@ -192,11 +201,11 @@ function freeShapes(devices, slices) {
         const key = set.name + '\n' + counter;
         left.set(key, (left.get(key) ?? 0n) + (amountOf(value?.value ?? '') ?? 0n));
       }
-  const shapes = new Map();
+  const totals = new Map(left), shapes = new Map();
   for (const device of devices) {
     if (!(device.object.consumesCounters?.length > 0)) continue;
     if (device.held) for (const [counter, amount] of counterUse(device)) left.set(counter, (left.get(counter) ?? 0n) - amount);
-    const name = shapeName(device);
+    const name = shapeName(device, totals);
     if (!shapes.has(name)) shapes.set(name, { name, total: 0, free: 0, exact: true, uses: [] });
     const shape = shapes.get(name);
     ++shape.total;

@@ -70,7 +70,8 @@ StatusOr<void> take_from_budget(const Env& env, const Json& pod, bool dry_run) {
   if (dry_run) return {};
   budget["status"] = std::move(*status);
   const std::string table = table_of(env.kinds.find({"policy", "v1"}, "poddisruptionbudgets")->info());
-  env.store.put(table, ns + "/" + text_of(member(budget, "metadata"), "name"), std::move(budget));
+  const std::string key = ns + "/" + text_of(member(budget, "metadata"), "name");
+  env.store.put(table, key, std::move(budget));
   return {};
 }
 
