@@ -68,11 +68,12 @@ struct BudgetKeeper::State {
     for (const std::string& ns : namespaces) {
       std::optional<Timestamp> next;
       reader.for_each(kBudgetGroup, kBudgets, ns, [&](const Json& budget) {
-        BudgetStatus found = budget_status(reader, kinds, budget, now);
-        if (found.again && (!next || *found.again < *next)) next = found.again;
-        if (semantic_equal(found.status, member(budget, "status"))) return;
+        std::optional<Timestamp> recount;
+        Json status = budget_status(reader, kinds, budget, now, recount);
+        if (recount && (!next || *recount < *next)) next = recount;
+        if (semantic_equal(status, member(budget, "status"))) return;
         Json object = budget;
-        object["status"] = std::move(found.status);
+        object["status"] = std::move(status);
         changed.emplace_back(ns + "/" + text_of(member(budget, "metadata"), "name"), std::move(object));
       });
       if (next) later(ns, *next - now);

@@ -156,7 +156,8 @@ bool pod_is_ready(const Json& pod) {
   return false;
 }
 
-BudgetStatus budget_status(const ObjectReader& reader, const KindRegistry& kinds, const Json& budget, Timestamp now) {
+Json budget_status(const ObjectReader& reader, const KindRegistry& kinds, const Json& budget, Timestamp now,
+                   std::optional<Timestamp>& again) {
   const Json& meta = member(budget, "metadata");
   const Json& before = member(budget, "status");
   std::vector<CountedPod> pods;
@@ -166,13 +167,13 @@ BudgetStatus budget_status(const ObjectReader& reader, const KindRegistry& kinds
     pods.push_back(
         {text_of(pod_meta, "name"), is_set(pod_meta, "deletionTimestamp"), pod_is_ready(pod), controller_of(pod)});
   });
-  BudgetStatus found{before.is_object() ? before : Json::object(), {}};
+  Json status = before.is_object() ? before : Json::object();
   const auto counts = counts_of(reader, kinds, budget, pods);
   if (!counts) {
-    found.status["disruptionsAllowed"] = 0;
-    for (const char* name : {"currentHealthy", "desiredHealthy", "expectedPods"}) set_default(found.status, name, 0);
-    set_condition(found.status, "False", "SyncFailed", counts.error(), int_of(before, "observedGeneration"), now);
-    return found;
+    status["disruptionsAllowed"] = 0;
+    for (const char* name : {"currentHealthy", "desiredHealthy", "expectedPods"}) set_default(status, name, 0);
+    set_condition(status, "False", "SyncFailed", counts.error(), int_of(before, "observedGeneration"), now);
+    return status;
   }
   Json disrupted = Json::object();
   int64_t healthy = 0;
@@ -182,21 +183,21 @@ BudgetStatus budget_status(const ObjectReader& reader, const KindRegistry& kinds
     Timestamp since{};
     if (parse_rfc3339(when, since) && since + kDisruptedFor >= now) {
       disrupted[pod.name] = when;
-      if (!found.again || since + kDisruptedFor < *found.again) found.again = since + kDisruptedFor;
+      if (!again || since + kDisruptedFor < *again) again = since + kDisruptedFor;
       if (since + kDisruptedFor > now) continue;
     }
     healthy += pod.ready ? 1 : 0;
   }
   const int64_t allowed = counts->expected <= 0 ? 0 : std::max<int64_t>(0, healthy - counts->desired);
-  found.status["currentHealthy"] = healthy;
-  found.status["desiredHealthy"] = counts->desired;
-  found.status["expectedPods"] = counts->expected;
-  found.status["disruptionsAllowed"] = allowed;
-  found.status["observedGeneration"] = int_of(meta, "generation");
-  found.status.erase("disruptedPods");
-  if (!disrupted.empty()) found.status["disruptedPods"] = std::move(disrupted);
-  set_allowed_condition(found.status, now);
-  return found;
+  status["currentHealthy"] = healthy;
+  status["desiredHealthy"] = counts->desired;
+  status["expectedPods"] = counts->expected;
+  status["disruptionsAllowed"] = allowed;
+  status["observedGeneration"] = int_of(meta, "generation");
+  status.erase("disruptedPods");
+  if (!disrupted.empty()) status["disruptedPods"] = std::move(disrupted);
+  set_allowed_condition(status, now);
+  return status;
 }
 
 Status still_processed(const std::string& budget) {

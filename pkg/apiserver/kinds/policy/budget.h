@@ -20,11 +20,9 @@ inline constexpr std::chrono::minutes kDisruptedFor{2};
 bool budget_selects(const Json& budget, const Json& pod);
 bool pod_is_ready(const Json& pod);
 
-struct BudgetStatus {
-  Json status;
-  std::optional<Timestamp> again;  // when an evicted pod that is still there counts again
-};
-BudgetStatus budget_status(const ObjectReader& reader, const KindRegistry& kinds, const Json& budget, Timestamp now);
+// `again`: when an evicted pod that is still there counts again, if there is one.
+Json budget_status(const ObjectReader& reader, const KindRegistry& kinds, const Json& budget, Timestamp now,
+                   std::optional<Timestamp>& again);
 
 // The budget's status after one more eviction, or 429, or 403 where the status makes no sense.
 StatusOr<Json> status_after_eviction(const Json& budget, const std::string& pod, Timestamp now);
