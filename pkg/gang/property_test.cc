@@ -1,7 +1,6 @@
 // The search against brute force, on groups from seeds. DRA_SEED picks another start, DRA_CASES another number.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <iostream>
 #include <tuple>
 
@@ -10,14 +9,10 @@
 #include "pkg/gang/testing/cpu_nodes.h"
 #include "test/allocharness/contest.h"
 #include "test/oracle/groups.h"
+#include "test/support/environment.h"
 
 namespace dra::gang::property_test {
 namespace {
-
-uint64_t from_environment(const char* name, uint64_t fallback) {
-  const char* text = std::getenv(name);
-  return text ? std::strtoull(text, nullptr, 10) : fallback;
-}
 
 // A group of the oracle on the real allocator.
 struct Scenario {
@@ -159,7 +154,7 @@ std::string broken(Scenario& scenario, const Decision& decision) {
 }
 
 TEST(GangProperty, RandomGroupsAgreeWithBruteForce) {
-  const uint64_t first = from_environment("DRA_SEED", 1), cases = from_environment("DRA_GROUP_CASES", 3000);
+  const uint64_t first = test::number_from("DRA_SEED", 1), cases = test::number_from("DRA_GROUP_CASES", 3000);
   std::cout << "random groups from seed " << first << ", " << cases << " of them\n";
   uint64_t found = 0, impossible = 0, undecided = 0, too_big = 0, slices = 0, failures = 0;
   for (uint64_t seed = first; seed < first + cases && failures < 5; ++seed) {

@@ -2,7 +2,6 @@
 // DRA_SEED picks another start, DRA_RAIL_CASES another number.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <iostream>
 #include <set>
 
@@ -13,6 +12,7 @@
 #include "pkg/gang/testing/cpu_nodes.h"
 #include "pkg/inventory/device_values.h"
 #include "test/oracle/rails.h"
+#include "test/support/environment.h"
 
 namespace dra::gang::rails_test {
 namespace {
@@ -411,14 +411,9 @@ std::string difference(const TwinGroup& group, const Scenario& scenario, const D
   return why;
 }
 
-uint64_t from_environment(const char* name, uint64_t fallback) {
-  const char* text = std::getenv(name);
-  return text ? std::strtoull(text, nullptr, 10) : fallback;
-}
-
 TEST(Rails, AgreeWithATwinThatTriesEverything) {
-  const uint64_t first = from_environment("DRA_SEED", 1);
-  const uint64_t cases = from_environment("DRA_RAIL_CASES", 2'000);
+  const uint64_t first = test::number_from("DRA_SEED", 1);
+  const uint64_t cases = test::number_from("DRA_RAIL_CASES", 2'000);
   std::cout << "random groups from seed " << first << ", " << cases << " of them\n";
   uint64_t found = 0, impossible = 0, too_big = 0, unmet = 0, slices = 0;
   int failures = 0;
@@ -451,7 +446,7 @@ TEST(Rails, AgreeWithATwinThatTriesEverything) {
 
 // The check before marks, against trying every list.
 TEST(Rails, AgreementIsWhatTryingEveryListSays) {
-  SeededRandom random(from_environment("DRA_SEED", 1));
+  SeededRandom random(test::number_from("DRA_SEED", 1));
   uint64_t agreed = 0;
   constexpr uint64_t kCases = 5'000;
   for (uint64_t i = 0; i < kCases; ++i) {

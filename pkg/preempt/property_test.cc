@@ -2,22 +2,16 @@
 // first.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-
 #include "pkg/preempt/preempt.h"
 #include "pkg/preempt/testing/build.h"
 #include "pkg/preempt/testing/twin.h"
+#include "test/support/environment.h"
 
 namespace dra::preempt {
 namespace {
 
 using testing::Built;
 using testing::Model;
-
-uint64_t number_from(const char* name, uint64_t otherwise) {
-  const char* text = std::getenv(name);
-  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
-}
 
 std::vector<int> as_ints(const std::vector<uint32_t>& pods) {
   return {pods.begin(), pods.end()};
@@ -51,7 +45,8 @@ std::string difference(const Model& model, const testing::TwinAnswer& twin, Buil
 }
 
 TEST(PreemptProperty, TheAnswerIsTheTwins) {
-  const uint64_t worlds = number_from("DRA_PREEMPT_WORLDS", 500), first = number_from("DRA_PREEMPT_SEED", 1);
+  const uint64_t worlds = test::number_from("DRA_PREEMPT_WORLDS", 500),
+                 first = test::number_from("DRA_PREEMPT_SEED", 1);
   std::map<Verdict, int> verdicts;
   for (uint64_t seed = first; seed < first + worlds; ++seed) {
     const Model model = testing::random_model(seed);

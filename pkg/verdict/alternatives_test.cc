@@ -5,12 +5,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <iostream>
 
 #include "pkg/base/random.h"
 #include "pkg/verdict/device_words.h"
 #include "pkg/verdict/verdict.h"
+#include "test/support/environment.h"
 
 namespace dra::verdict::alternatives_test {
 namespace {
@@ -171,17 +171,12 @@ Scene random_scene(uint64_t seed) {
   return scene;
 }
 
-uint64_t number_from(const char* name, uint64_t fallback) {
-  const char* text = std::getenv(name);
-  return text ? std::strtoull(text, nullptr, 10) : fallback;
-}
-
 bool has(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
 TEST(Alternatives, NeverIsSaidOnlyIfNoneOfThemCouldBeHad) {
-  const uint64_t first = number_from("DRA_SEED", 1), cases = number_from("DRA_ALTERNATIVE_CASES", 1000);
+  const uint64_t first = test::number_from("DRA_SEED", 1), cases = test::number_from("DRA_ALTERNATIVE_CASES", 1000);
   size_t refusals = 0, never = 0, saved = 0;
   for (uint64_t seed = first; seed < first + cases; ++seed) {
     SCOPED_TRACE("DRA_SEED=" + std::to_string(seed));

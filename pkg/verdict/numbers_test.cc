@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <functional>
 #include <iostream>
 #include <map>
@@ -14,6 +13,7 @@
 #include "pkg/api/quantity.h"
 #include "pkg/base/random.h"
 #include "pkg/verdict/verdict.h"
+#include "test/support/environment.h"
 
 namespace dra::verdict::numbers_test {
 namespace {
@@ -386,13 +386,8 @@ bool is_never(const Fleet& fleet) {
   });
 }
 
-uint64_t from_environment(const char* name, uint64_t fallback) {
-  const char* text = std::getenv(name);
-  return text ? std::strtoull(text, nullptr, 10) : fallback;
-}
-
 TEST(Numbers, AreThoseOfASlowTwin) {
-  const uint64_t first = from_environment("DRA_SEED", 1), cases = from_environment("DRA_NUMBER_CASES", 2000);
+  const uint64_t first = test::number_from("DRA_SEED", 1), cases = test::number_from("DRA_NUMBER_CASES", 2000);
   size_t refusals = 0, never = 0, numbers = 0;
   for (uint64_t seed = first; seed < first + cases; ++seed) {
     SCOPED_TRACE("DRA_SEED=" + std::to_string(seed));

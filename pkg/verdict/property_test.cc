@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <bit>
-#include <cstdlib>
 #include <iostream>
 
 #include "pkg/verdict/causes.h"
@@ -12,14 +11,10 @@
 #include "test/allocharness/contest.h"
 #include "test/oracle/exhaustive.h"
 #include "test/oracle/generator.h"
+#include "test/support/environment.h"
 
 namespace dra::verdict::property_test {
 namespace {
-
-uint64_t number_from(const char* name, uint64_t fallback) {
-  const char* text = std::getenv(name);
-  return text ? std::strtoull(text, nullptr, 10) : fallback;
-}
 
 using oracle::World;
 
@@ -123,7 +118,7 @@ void check_fewer(const World& world, const Scene& scene, const Suggestion& sugge
 }
 
 TEST(WouldFit, EverySuggestionMakesItFitAndNoneSmallerDoes) {
-  const uint64_t first = number_from("DRA_SEED", 1), cases = number_from("DRA_CASES", 300);
+  const uint64_t first = test::number_from("DRA_SEED", 1), cases = test::number_from("DRA_CASES", 300);
   std::map<std::string_view, size_t> suggested;
   size_t worlds = 0, none = 0, unjudged = 0;
   for (uint64_t seed = first; worlds < cases; ++seed) {
@@ -168,7 +163,7 @@ TEST(WouldFit, EverySuggestionMakesItFitAndNoneSmallerDoes) {
 // The same whether devices are counted pool by pool for these nodes or from the fleet's device counts; both after
 // changes.
 TEST(Verdict, AgreesWithTheOracleAndItsCountsAddUp) {
-  const uint64_t first = number_from("DRA_SEED", 1), cases = number_from("DRA_CASES", 300);
+  const uint64_t first = test::number_from("DRA_SEED", 1), cases = test::number_from("DRA_CASES", 300);
   for (uint64_t seed = first; seed < first + cases; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     const World world = oracle::random_world(seed);

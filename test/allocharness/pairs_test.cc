@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <iostream>
 
 #include "test/allocharness/contest.h"
@@ -13,6 +12,7 @@
 #include "test/oracle/generator_dice.h"
 #include "test/oracle/objective.h"
 #include "test/oracle/pairs.h"
+#include "test/support/environment.h"
 
 namespace dra::allocharness::pairs_test {
 namespace {
@@ -21,11 +21,6 @@ using allocator::Outcome;
 using allocator::PairRule;
 
 constexpr uint64_t kTwinSteps = 30'000;
-
-uint64_t from_environment(const char* name, uint64_t fallback) {
-  const char* text = std::getenv(name);
-  return text ? std::strtoull(text, nullptr, 10) : fallback;
-}
 
 struct PairWorld {
   oracle::World world;
@@ -259,7 +254,7 @@ std::string difference_in(const PairWorld& one, Tally& tally) {
 }
 
 TEST(PairProperty, RandomWorldsAgreeWithTheTwin) {
-  const uint64_t first = from_environment("DRA_SEED", 1), cases = from_environment("DRA_PAIR_CASES", 2000);
+  const uint64_t first = test::number_from("DRA_SEED", 1), cases = test::number_from("DRA_PAIR_CASES", 2000);
   std::cout << "worlds with pairs from seed " << first << ", " << cases << " of them\n";
   Tally tally;
   uint64_t failures = 0;

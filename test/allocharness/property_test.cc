@@ -2,7 +2,6 @@
 // another number of random worlds, DRA_RULES_137_CASES of those with fields of 1.37.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <iostream>
 
 #include "pkg/base/random.h"
@@ -10,19 +9,15 @@
 #include "test/allocharness/judge.h"
 #include "test/oracle/checker.h"
 #include "test/oracle/generator.h"
+#include "test/support/environment.h"
 
 namespace dra::allocharness::property_test {
 namespace {
 
-uint64_t from_environment(const char* name, uint64_t fallback) {
-  const char* text = std::getenv(name);
-  return text ? std::strtoull(text, nullptr, 10) : fallback;
-}
-
 TEST(AllocatorProperty, RandomWorldsAgreeWithTheOracle) {
   Campaign campaign;
-  campaign.first_seed = from_environment("DRA_SEED", 1);
-  campaign.cases = from_environment("DRA_ALLOCATOR_CASES", 20'000);
+  campaign.first_seed = test::number_from("DRA_SEED", 1);
+  campaign.cases = test::number_from("DRA_ALLOCATOR_CASES", 20'000);
   std::cout << "random worlds from seed " << campaign.first_seed << ", " << campaign.cases << " of them\n";
   const CampaignResult result = run_random(campaign);
   EXPECT_EQ(result.failures, 0u) << result.report;
@@ -32,10 +27,10 @@ TEST(AllocatorProperty, RandomWorldsAgreeWithTheOracle) {
 
 // Worlds with what 1.37 and 1.38 add, together and by themselves.
 TEST(AllocatorProperty, RandomWorldsOf137AgreeWithTheOracle) {
-  const uint64_t cases = from_environment("DRA_RULES_137_CASES", 2'000);
+  const uint64_t cases = test::number_from("DRA_RULES_137_CASES", 2'000);
   for (const int with : {7, 1, 2}) {
     Campaign campaign;
-    campaign.first_seed = from_environment("DRA_SEED", 1);
+    campaign.first_seed = test::number_from("DRA_SEED", 1);
     campaign.cases = with == 7 ? cases : cases / 10;
     campaign.ingredients.compatibility_groups = (with & 1) != 0;
     campaign.ingredients.derived_attributes = (with & 2) != 0;
@@ -49,7 +44,7 @@ TEST(AllocatorProperty, RandomWorldsOf137AgreeWithTheOracle) {
 
 // The strategies that compare nodes and devices fit exactly where first-fit does, by the same rules.
 TEST(AllocatorProperty, BestFitObeysTheRulesOf137) {
-  const uint64_t first = from_environment("DRA_SEED", 1);
+  const uint64_t first = test::number_from("DRA_SEED", 1);
   std::cout << "random worlds of 1.37 from seed " << first << "\n";
   oracle::Ingredients with;
   with.compatibility_groups = with.derived_attributes = with.either_capacity_name = true;
@@ -96,7 +91,7 @@ TEST(AllocatorProperty, WorldsThatFailedOnce) {
 
 // Slices of any length give the same devices and the same answers.
 TEST(AllocatorProperty, SlicesChangeNoDecision) {
-  const uint64_t first = from_environment("DRA_SEED", 1);
+  const uint64_t first = test::number_from("DRA_SEED", 1);
   std::cout << "random worlds from seed " << first << "\n";
   uint64_t unfinished = 0;
   for (uint64_t seed = first; seed < first + 3000; ++seed) {
@@ -129,7 +124,7 @@ TEST(AllocatorProperty, SlicesChangeNoDecision) {
 }
 
 TEST(AllocatorProperty, SmallWorldsAgreeWithTheOracle) {
-  const CampaignResult result = run_small(from_environment("DRA_SEED", 1) % 53, 53);
+  const CampaignResult result = run_small(test::number_from("DRA_SEED", 1) % 53, 53);
   EXPECT_EQ(result.failures, 0u) << result.report;
   EXPECT_GT(result.cases, 1000u);
 }
@@ -167,10 +162,10 @@ std::string mutated(const std::string& text, Random& random) {
 }
 
 TEST(AllocatorProperty, BrokenObjectsBreakNothing) {
-  const uint64_t seed = from_environment("DRA_SEED", 1);
+  const uint64_t seed = test::number_from("DRA_SEED", 1);
   std::cout << "mutations from seed " << seed << "\n";
   SeededRandom random(seed);
-  const uint64_t mutations = from_environment("DRA_ALLOCATOR_CASES", 20'000) / 5;
+  const uint64_t mutations = test::number_from("DRA_ALLOCATOR_CASES", 20'000) / 5;
   for (uint64_t i = 0; i < mutations; ++i) {
     const std::string text = mutated(oracle::write_case(oracle::random_world(random.next())), random);
     const std::string broken = fuzz_one(text);

@@ -2,7 +2,6 @@
 // not depend on the names of slices. DRA_SEED and DRA_CASES choose other worlds.
 #include <gtest/gtest.h>
 
-#include <cstdlib>
 #include <iostream>
 #include <set>
 
@@ -11,14 +10,10 @@
 #include "test/oracle/exhaustive.h"
 #include "test/oracle/generator.h"
 #include "test/oracle/objective.h"
+#include "test/support/environment.h"
 
 namespace dra::allocharness::strategy_test {
 namespace {
-
-uint64_t from_environment(const char* name, uint64_t otherwise) {
-  const char* text = std::getenv(name);
-  return text == nullptr ? otherwise : std::strtoull(text, nullptr, 10);
-}
 
 // Worlds in which every pool is complete, as objective() requires.
 oracle::World world_of(uint64_t seed) {
@@ -83,7 +78,7 @@ std::optional<std::optional<oracle::Objective>> optimum(const oracle::World& wor
 }
 
 TEST(Strategy, BestFitIsTheOptimumOfItsObjective) {
-  const uint64_t seed = from_environment("DRA_SEED", 1), cases = from_environment("DRA_CASES", 500);
+  const uint64_t seed = test::number_from("DRA_SEED", 1), cases = test::number_from("DRA_CASES", 500);
   std::cout << cases << " worlds from seed " << seed << "\n";
   uint64_t judged = 0, better = 0;
   for (uint64_t i = 0; i < cases; ++i) {
@@ -108,7 +103,7 @@ TEST(Strategy, BestFitIsTheOptimumOfItsObjective) {
 
 // The choices of plain packing and spreading are valid, and they find a solution exactly when first-fit does.
 TEST(Strategy, PackAndSpreadFindWhatFirstFitFinds) {
-  for (uint64_t seed = 0; seed < from_environment("DRA_CASES", 500); ++seed) {
+  for (uint64_t seed = 0; seed < test::number_from("DRA_CASES", 500); ++seed) {
     const oracle::World world = world_of(seed);
     const Answer first = answer(world, allocator::Strategy::kFirstFit);
     for (const auto strategy : {allocator::Strategy::kPack, allocator::Strategy::kSpread}) {
@@ -122,7 +117,7 @@ TEST(Strategy, PackAndSpreadFindWhatFirstFitFinds) {
 }
 
 TEST(Strategy, NamesOfSlicesDoNotMatter) {
-  for (uint64_t seed = 0; seed < from_environment("DRA_CASES", 500); ++seed) {
+  for (uint64_t seed = 0; seed < test::number_from("DRA_CASES", 500); ++seed) {
     oracle::World world = world_of(seed);
     for (const auto strategy :
          {allocator::Strategy::kBestFit, allocator::Strategy::kPack, allocator::Strategy::kSpread}) {
