@@ -54,10 +54,6 @@ void write_found(const PodContext& context, const Neighbours& near, const alloca
   if (context.role != Role::kExplain) write_decision(context, request, found, out);
 }
 
-}  // namespace
-
-namespace {
-
 // What only the domain or the rails ask; empty: a preference, without which the usual code decides and reports.
 std::string what_is_required(const Neighbours& near, const gang::GangRequest& asked) {
   std::string text;

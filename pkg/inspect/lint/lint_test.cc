@@ -8,20 +8,17 @@
 #include "pkg/inspect/lint/fix.h"
 #include "pkg/inspect/lint/selectors.h"
 #include "pkg/inspect/source/files.h"
+#include "pkg/inspect/state/drivers_fixture.h"
 #include "pkg/inspect/state/manifest.h"
-#include "pkg/inspect/state/objects_fixture.h"
 
 namespace dra::inspect::lint_test {
 namespace {
 
 // One node with two GPUs of model A1 and two NICs, of two drivers, each with a class.
 struct TwoDrivers {
-  Objects objects;
+  Objects objects = objects_with_node("n");
 
   TwoDrivers() {
-    parse_rfc3339("2026-03-01T12:00:00Z", objects.taken);
-    objects.server_version = "v1.36.2";
-    objects.dra_versions = {"v1"};
     auto node = named_object<api::Node>("", "n");
     node->allocatable = {{"pods", "10"}, {"cpu", "8"}, {"example.com/plugin", "2"}};
     objects.nodes["n"] = node;
@@ -31,19 +28,8 @@ struct TwoDrivers {
 
   void add_driver(const std::string& driver, const std::string& device, const std::string& attribute,
                   const api::DeviceAttribute& value) {
-    auto device_class = named_object<api::DeviceClass>("", driver);
-    device_class->selectors = {"device.driver == '" + driver + "'"};
-    objects.classes[driver] = device_class;
-    auto slice = named_object<api::ResourceSlice>("", driver + "-n");
-    slice->driver = driver;
-    slice->pool = {"n", 1, 1};
-    slice->node_name = "n";
-    for (const char* number : {"-0", "-1"}) {
-      slice->devices.emplace_back();
-      slice->devices.back().name = device + number;
-      slice->devices.back().attributes[attribute] = value;
-    }
-    objects.slices[slice->metadata.name] = slice;
+    const auto slice = add_class_and_slice(objects, driver, driver, "n");
+    for (const char* number : {"-0", "-1"}) add_device(*slice, device + number).attributes[attribute] = value;
   }
 };
 

@@ -4,41 +4,27 @@
 #include <gtest/gtest.h>
 
 #include "pkg/inspect/lint/lint.h"
-#include "pkg/inspect/state/objects_fixture.h"
+#include "pkg/inspect/state/drivers_fixture.h"
 
 namespace dra::inspect::lint_pairs_test {
 namespace {
 
 // One node with two GPUs and two NICs on two roots. A GPU has a numaNode besides, of its driver's domain.
 struct Roots {
-  Objects objects;
+  Objects objects = objects_with_node("n");
 
   Roots() {
-    parse_rfc3339("2026-03-01T12:00:00Z", objects.taken);
-    objects.server_version = "v1.36.2";
-    objects.dra_versions = {"v1"};
-    auto node = named_object<api::Node>("", "n");
-    node->allocatable = {{"pods", "10"}, {"cpu", "8"}};
-    objects.nodes["n"] = node;
     add_driver("gpu.acme.test");
     add_driver("nic.acme.test");
   }
 
   void add_driver(const std::string& driver) {
-    auto device_class = named_object<api::DeviceClass>("", driver);
-    device_class->selectors = {"device.driver == '" + driver + "'"};
-    objects.classes[driver] = device_class;
-    auto slice = named_object<api::ResourceSlice>("", driver + "-n");
-    slice->driver = driver;
-    slice->pool = {"n", 1, 1};
-    slice->node_name = "n";
+    const auto slice = add_class_and_slice(objects, driver, driver, "n");
     for (const int64_t number : {0, 1}) {
-      slice->devices.emplace_back();
-      slice->devices.back().name = "device-" + std::to_string(number);
-      slice->devices.back().attributes["resource.kubernetes.io/pcieRoot"] = "pci0000:" + std::to_string(number) + "0";
-      if (driver.starts_with("gpu")) slice->devices.back().attributes["numaNode"] = number;
+      api::Device& device = add_device(*slice, "device-" + std::to_string(number));
+      device.attributes["resource.kubernetes.io/pcieRoot"] = "pci0000:" + std::to_string(number) + "0";
+      if (driver.starts_with("gpu")) device.attributes["numaNode"] = number;
     }
-    objects.slices[slice->metadata.name] = slice;
   }
 };
 
