@@ -164,8 +164,19 @@ class AllocationTest : public testing::Test {
       if (const reconcile::Event* event = std::get_if<reconcile::Event>(&effect))
         view.emitted[{event->regarding.uid, event->reason.str()}] = event->signature;
   }
-  const reconcile::Write& write(size_t i = 0) const { return std::get<reconcile::Write>(last.effects.at(i)); }
+  // Notes do not count.
+  const reconcile::Write& write(size_t i = 0) const {
+    for (const reconcile::Effect& effect : last.effects)
+      if (!std::holds_alternative<reconcile::Note>(effect) && i-- == 0) return std::get<reconcile::Write>(effect);
+    throw std::logic_error("no write");
+  }
   nlohmann::json body(size_t i = 0) const;  // of a write
+  // The notes of the last reconcile are kept, as the manager keeps them until the write's answer comes.
+  void keep_notes() {
+    for (const reconcile::Effect& effect : last.effects)
+      if (const auto* note = std::get_if<reconcile::Note>(&effect))
+        view.notes[{note->uid, note->topic}] = {note->text, view.time};
+  }
   const reconcile::Event& event() const {
     for (const reconcile::Effect& effect : last.effects)
       if (const reconcile::Event* found = std::get_if<reconcile::Event>(&effect)) return *found;

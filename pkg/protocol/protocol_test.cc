@@ -438,7 +438,7 @@ TEST(Users, AreListedOnceAndTakenOffByUid) {
   EXPECT_EQ(users_of(claim), (std::vector<User>{{"a", "1"}, {"c", "3/4"}}));
   MemoryView view;
   ReconcileResult outcome;
-  ASSERT_EQ(enlist(view, pod, claim, outcome), Enlisting::kWritten);
+  ASSERT_EQ(enlist(view, pod, claim, {}, outcome), Enlisting::kWritten);
   list = written(std::get<Write>(outcome.effects.at(0))).get<std::string>();
   EXPECT_EQ(list, "a/1,c/3/4,p/p-uid");
   EXPECT_TRUE(is_user(claim, "p-uid"));
@@ -474,7 +474,7 @@ TEST(Users, APodThatLeftWithoutAGateIsRemembered) {
   EXPECT_EQ(written(write_unlisted(pod, claim, true)), list) << "once";
   MemoryView view;
   ReconcileResult outcome;
-  ASSERT_EQ(enlist(view, pod, claim, outcome), Enlisting::kWritten);
+  ASSERT_EQ(enlist(view, pod, claim, {}, outcome), Enlisting::kWritten);
   EXPECT_EQ(written(std::get<Write>(outcome.effects.at(0))), "a/1,p/p-uid");
 }
 
@@ -530,14 +530,14 @@ TEST(Users, ALongListLosesThoseThatAreGone) {
   for (int i = 0; i < 40; ++i) list += (i == 0 ? "" : ",") + ("n" + std::to_string(i)) + "/" + std::to_string(i);
   MemoryView view;
   ReconcileResult outcome;
-  EXPECT_EQ(enlist(view, pod, claim, outcome), Enlisting::kAsked);
+  EXPECT_EQ(enlist(view, pod, claim, {}, outcome), Enlisting::kAsked);
   EXPECT_FALSE(outcome.has_writes());
   EXPECT_EQ(outcome.effects.size(), 40u);
   for (int i = 0; i < 40; ++i)
     view.live_get({Kind::kPod, "default", "n" + std::to_string(i), std::to_string(i)},
                   i == 7 ? Presence::kPresent : Presence::kAbsent);
   outcome = {};
-  ASSERT_EQ(enlist(view, pod, claim, outcome), Enlisting::kWritten);
+  ASSERT_EQ(enlist(view, pod, claim, {}, outcome), Enlisting::kWritten);
   const nlohmann::json body = nlohmann::json::parse(std::get<Write>(outcome.effects.at(0)).body);
   EXPECT_EQ(body["metadata"]["annotations"][kProvenForAnnotation], "n7/7,p/p-uid");
 }
@@ -551,7 +551,7 @@ TEST(Users, AFullListIsNotAddedTo) {
   MemoryView view;
   view.live_get({Kind::kPod, "", "n", "1"}, Presence::kPresent);
   ReconcileResult outcome;
-  EXPECT_EQ(enlist(view, pod, claim, outcome), Enlisting::kFull);
+  EXPECT_EQ(enlist(view, pod, claim, {}, outcome), Enlisting::kFull);
   EXPECT_TRUE(outcome.effects.empty());
 }
 

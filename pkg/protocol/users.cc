@@ -89,7 +89,8 @@ Fate fate_of_user(const View& view, const api::ResourceClaim& claim, const User&
 
 }  // namespace
 
-Enlisting enlist(const View& view, const api::Pod& pod, const api::ResourceClaim& claim, ReconcileResult& outcome) {
+Enlisting enlist(const View& view, const api::Pod& pod, const api::ResourceClaim& claim,
+                 const std::vector<const api::Pod*>& others, ReconcileResult& outcome) {
   std::vector<User> users = users_of(claim);
   std::erase_if(users, [&](const User& user) { return user.uid == pod.metadata.uid; });
   bool asks = false;
@@ -101,8 +102,14 @@ Enlisting enlist(const View& view, const api::Pod& pod, const api::ResourceClaim
     });
   if (asks) return Enlisting::kAsked;
   users.push_back({pod.metadata.name, pod.metadata.uid});
+  size_t bytes = users_value(users)->size();
+  if (users.size() > kMaxUsers || bytes > kMaxUsersBytes) return Enlisting::kFull;
+  for (const api::Pod* other : others) {
+    bytes += other->metadata.name.size() + other->metadata.uid.size() + std::string_view(",/").size();
+    if (users.size() == kMaxUsers || bytes > kMaxUsersBytes) break;
+    users.push_back({other->metadata.name, other->metadata.uid});
+  }
   const std::optional<std::string> value = users_value(users);
-  if (users.size() > kMaxUsers || value->size() > kMaxUsersBytes) return Enlisting::kFull;
   outcome.add(write_metadata(claim, claim.metadata.finalizers, {{std::string(kProvenForAnnotation), value}}, "enlist"));
   return Enlisting::kWritten;
 }

@@ -41,11 +41,12 @@ bool has_left(const api::ResourceClaim& claim, std::string_view pod_uid);
 // The annotation's value; nothing (no annotation) if there are no users.
 std::optional<std::string> users_value(const std::vector<User>& users);
 
-// Adds the pod to the list; writes nothing if the list is full. A long list first loses the pods that are gone, with
-// live GETs for pods that the view does not know: a claim may outlive very many pods.
+// Adds the pod to the list, and of `others`, which are not on it, as many as fit; writes nothing if the list is full. A
+// long list first loses the pods that are gone, with live GETs for pods that the view does not know: a claim may
+// outlive very many pods.
 enum class Enlisting { kWritten, kAsked, kFull };
 Enlisting enlist(const reconcile::View& view, const api::Pod& pod, const api::ResourceClaim& claim,
-                 reconcile::ReconcileResult& outcome);
+                 const std::vector<const api::Pod*>& others, reconcile::ReconcileResult& outcome);
 // Takes the pod off the list, at exactly the claim's version. `remember`: the pod has no gate, so the list keeps that
 // it left.
 reconcile::Write write_unlisted(const api::Pod& pod, const api::ResourceClaim& claim, bool remember = false);

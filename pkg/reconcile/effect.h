@@ -80,6 +80,8 @@ struct Write {
   std::optional<UnbuiltAllocation> unbuilt;
   // A pod that counts as running on a node from now on, until the watch shows it bound, finished or deleted.
   std::optional<AssumedPod> assume_pod;
+  // The same for other pods, which the write takes along.
+  std::vector<AssumedPod> assume_beside;
   // Once the write is answered, the pod of this uid no longer counts on any node, unless it is bound.
   std::string release_pod;
   // The uids whose tally grows by one when the write succeeds (View::tallied).
@@ -121,7 +123,13 @@ struct Note {
   std::string text;
 };
 
-using Effect = std::variant<Write, LiveGet, Event, Metric, AvoidNodes, Note>;
+// The pod of the key waits for a write that another key makes for it: it counts as running on the node until the key
+// has run again without this effect and without a write that assumes the pod. Kept in memory only.
+struct HoldPlace {
+  AssumedPod pod;
+};
+
+using Effect = std::variant<Write, LiveGet, Event, Metric, AvoidNodes, Note, HoldPlace>;
 
 // The decision about the key's pod, for the log.
 struct Decided {

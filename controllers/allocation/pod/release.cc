@@ -13,10 +13,10 @@
 #include "controllers/allocation/pod/prepare.h"
 #include "controllers/allocation/pod/prove.h"
 #include "controllers/allocation/pod/report.h"
+#include "controllers/allocation/pod/reserve.h"
 #include "controllers/allocation/pod/why_here.h"
 #include "controllers/allocation/pod/withdraw.h"
 #include "pkg/protocol/pod_claims.h"
-#include "pkg/protocol/users.h"
 #include "pkg/protocol/writes.h"
 
 namespace dra::allocation {
@@ -27,57 +27,6 @@ using namespace reconcile;
 namespace {
 
 constexpr std::chrono::milliseconds kOverlapPause{250};
-
-// Adds this pod as a consumer of shared claims and of claims allocated by others. True when something was written,
-// cannot be written, or is not in the stream yet.
-bool reserve_claims(const PodContext& context, const nodes::NodeChoice& choice, ReconcileResult& out) {
-  bool busy = false;
-  for (const protocol::ClaimState& claim : context.state.claims) {
-    if (claim.reserved) {
-      // kube-scheduler must see the reservation before it sees the pod ungated: otherwise it would write its own
-      // reservation and fail. Its watches are about as old as ours.
-      busy = busy || (context.role == Role::kGated && !is_releasing(context) && !claim.reserved_in_stream);
-      continue;
-    }
-    std::vector<api::ResourceClaimConsumerReference> consumers = claim.claim->status.reserved_for;
-    if (consumers.size() >= api::kMaxReservedFor) {
-      complain(context,
-               {"FailedAllocation",
-                "claim \"" + claim.claim->metadata.key() + "\" has " + std::to_string(api::kMaxReservedFor) +
-                    " consumers, which is the most a claim can have",
-                "full"},
-               out);
-      busy = busy || !is_releasing(context);
-      continue;
-    }
-    busy = true;
-    consumers.push_back(pod_reference(context.pod));
-    Write write = write_reservations(*claim.claim, consumers, "reserve");
-    // From now on the pod counts on the node chosen for it.
-    if (choice.nodes.size() == 1) write.assume_pod = AssumedPod{ref_of(context.pod), std::string(choice.nodes.front())};
-    out.add(std::move(write));
-  }
-  return busy;
-}
-
-// Lists the pod as a user of its claims before its gate is lifted or it is bound. True when something was or cannot be
-// written.
-bool enlist_pod(const PodContext& context, ReconcileResult& out) {
-  bool busy = false;
-  for (const protocol::ClaimState& claim : context.state.claims) {
-    if (claim.listed || !claim.reserved) continue;
-    busy = true;
-    if (enlist(context.view, context.pod, *claim.claim, out) != Enlisting::kFull) continue;
-    complain(context,
-             {"FailedAllocation",
-              "claim \"" + claim.claim->metadata.key() +
-                  "\" has more pods than can be listed as its users; give some pods a claim of their own",
-              "users"},
-             out);
-    busy = !is_releasing(context);
-  }
-  return busy;
-}
 
 void bind_pod(const PodContext& context, const std::string& node, ReconcileResult& out) {
   Write write = write_binding(context.pod, node);
@@ -162,6 +111,7 @@ std::optional<nodes::NodeChoice> ready_to_go(const PodContext& context, bool wit
     if (waits_for_watch(candidates.choice, out)) return {};
     // A pod that cannot run where its claims are must not hold them: others may wait for the devices.
     if (candidates.choice.nodes.empty() && !releasing) {
+      forget_ready(context, out);
       if (!withdraw_or_leave(context, out)) report_no_node(context, candidates, out);
       return {};
     }

@@ -13,10 +13,8 @@ bool ClusterAssumptions::assume(const reconcile::Write& write) {
       return false;
     }
   }
-  if (write.assume_pod)
-    if (auto pod = stores_.pods->get(write.assume_pod->pod.store_key());
-        pod && pod->metadata.uid == write.assume_pod->pod.uid)
-      nodes_.assume(*pod, write.assume_pod->node);
+  if (write.assume_pod) hold(*write.assume_pod);
+  for (const reconcile::AssumedPod& beside : write.assume_beside) hold(beside);
   return true;
 }
 
@@ -24,8 +22,17 @@ void ClusterAssumptions::forget(const reconcile::Write& write) {
   if (auto held = held_.find(write.object.uid);
       write.assume && held != held_.end() && held->second.decision == write.id)
     end(write.object.uid);
-  if (!write.assume_pod) return;
-  const reconcile::Ref& ref = write.assume_pod->pod;
+  if (write.assume_pod) let_go(*write.assume_pod);
+  for (const reconcile::AssumedPod& beside : write.assume_beside) let_go(beside);
+}
+
+void ClusterAssumptions::hold(const reconcile::AssumedPod& assumed) {
+  const auto pod = stores_.pods->get(assumed.pod.store_key());
+  if (pod && pod->metadata.uid == assumed.pod.uid) nodes_.assume(*pod, assumed.node);
+}
+
+void ClusterAssumptions::let_go(const reconcile::AssumedPod& assumed) {
+  const reconcile::Ref& ref = assumed.pod;
   nodes_.forget(ref.uid);
   // A binding that failed gives back none of the pod's devices, so its place must stay too: they are on no other node.
   if (const auto pod = stores_.pods->get(ref.store_key()); pod && pod->metadata.uid == ref.uid) recall(*pod);

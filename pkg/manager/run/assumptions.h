@@ -27,6 +27,8 @@ class ClusterAssumptions : public Assumptions {
   void avoid(const reconcile::AvoidNodes& avoided) override {
     nodes_.avoid(avoided.uid, avoided.nodes, avoided.lasts, avoided.why);
   }
+  void hold(const reconcile::AssumedPod& assumed) override;
+  void let_go(const reconcile::AssumedPod& assumed) override;
 
   // A pod that has devices on one node and is not bound yet counts on that node, whoever decided it.
   void recall(const api::Pod& pod);

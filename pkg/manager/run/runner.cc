@@ -85,6 +85,7 @@ void Runner::stop() {
   for (const auto& controller : controllers_) {
     controller->queue->clear();
     controller->parked.clear();
+    controller->held_places.clear();
     controller->turns->clear();
     controller->parts.state->events_end();
   }

@@ -118,6 +118,7 @@ class Runner {
     Duration batch_took{};
     size_t runs_since_batch = 0;
     MonoTime next_batch_at{};
+    std::unordered_map<std::string, reconcile::AssumedPod> held_places;  // HoldPlace, by the key's object
   };
   struct Run;
 
@@ -148,6 +149,10 @@ class Runner {
   void settle(std::shared_ptr<Settlement> settlement);
   void settled(Settlement& settlement, const Result<reconcile::Presence>& presence);
   void wait_for_recovery(const Run& run);
+  // Ends the place that the key's last outcome held, unless this one keeps it.
+  void end_held_place(ControllerQueue& controller, const reconcile::Key& key,
+                      const reconcile::ReconcileResult& outcome);
+  void capacity_released(ControllerQueue& controller);
   // Performs what waits for the key's turn, or drops it.
   void take_turn(ControllerQueue& controller, const reconcile::Key& key, reconcile::ReconcileResult& outcome);
   // An event and a condition for the pod of a key that waits for an outage.

@@ -152,6 +152,7 @@ void Runner::begin_effects(ControllerQueue& controller, const Key& key, std::map
             {"key", to_text(key)},
             {"effects", outcome.effects.size()},
             {"parked", outcome.park.has_value()}});
+  end_held_place(controller, key, outcome);
   take_turn(controller, key, outcome);
   // Devices and capacity are assumed taken as soon as this is decided: the next key need not wait for the answer.
   if (!outcome.park) notify_lot(controller, key, outcome, false);
@@ -190,6 +191,21 @@ void Runner::begin_effects(ControllerQueue& controller, const Key& key, std::map
   finish(id);
 }
 
+void Runner::end_held_place(ControllerQueue& controller, const Key& key, const reconcile::ReconcileResult& outcome) {
+  const auto held = controller.held_places.find(key.object);
+  if (held == controller.held_places.end()) return;
+  const reconcile::AssumedPod place = std::move(held->second);
+  controller.held_places.erase(held);
+  const bool kept = std::any_of(outcome.effects.begin(), outcome.effects.end(), [&](const Effect& effect) {
+    if (const auto* again = std::get_if<reconcile::HoldPlace>(&effect)) return again->pod.pod.uid == place.pod.uid;
+    const auto* write = std::get_if<Write>(&effect);
+    return write && write->assume_pod && write->assume_pod->pod.uid == place.pod.uid;
+  });
+  if (kept) return;
+  sinks_.assumptions.let_go(place);
+  capacity_released(controller);
+}
+
 void Runner::take_turn(ControllerQueue& controller, const Key& key, reconcile::ReconcileResult& outcome) {
   if (outcome.at_its_turn.empty()) return controller.turns->leave(key);
   if (controller.turns->enter(key, place_of(key).group, outcome.turn_since)) {
@@ -220,6 +236,10 @@ void Runner::step(uint64_t id) {
       ++run->at;
     } else if (const auto* note = std::get_if<reconcile::Note>(&effect)) {
       remember(memory_, *note, reactor_.clock().mono_now());
+      ++run->at;
+    } else if (const auto* hold = std::get_if<reconcile::HoldPlace>(&effect)) {
+      sinks_.assumptions.hold(hold->pod);
+      run->controller->held_places.insert_or_assign(run->key.object, hold->pod);
       ++run->at;
     } else if (const auto* metric = std::get_if<reconcile::Metric>(&effect)) {
       sinks_.metrics.record(*metric);
@@ -456,9 +476,11 @@ void Runner::written(const Run& run, const Write& write, uint64_t revision) {
   sinks_.assumptions.written(write, revision);
   // The answer does not contain the pod: the stream shows it bound.
   if (is_binding(write)) memory_.being_bound.put(write.object.uid, reactor_.clock().mono_now() + kUntilSeenBound);
-  if (write.release_pod.empty()) return;
+  if (!write.release_pod.empty()) capacity_released(*run.controller);
+}
+
+void Runner::capacity_released(ControllerQueue& controller) {
   EnqueueRequests enqueued;
-  ControllerQueue& controller = *run.controller;
   controller.parts.events->changed(reconcile::CapacityReleased{}, view_, *controller.parts.state, enqueued);
   take(controller, enqueued);
   schedule();

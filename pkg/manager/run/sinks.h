@@ -50,6 +50,9 @@ class Assumptions {
   // The write happened at this revision.
   virtual void written(const reconcile::Write& write, uint64_t revision) = 0;
   virtual void avoid(const reconcile::AvoidNodes&) {}
+  // A place without a write (HoldPlace), and its end.
+  virtual void hold(const reconcile::AssumedPod&) {}
+  virtual void let_go(const reconcile::AssumedPod&) {}
 };
 
 }  // namespace dra::manager

@@ -1,0 +1,178 @@
+#include "controllers/allocation/pod/reserve.h"
+
+#include <algorithm>
+#include <set>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "controllers/allocation/pod/report.h"
+#include "pkg/protocol/leaving.h"
+#include "pkg/protocol/pod_claims.h"
+#include "pkg/protocol/proof.h"
+#include "pkg/protocol/users.h"
+#include "pkg/protocol/writes.h"
+
+namespace dra::allocation {
+
+using namespace protocol;
+using namespace reconcile;
+
+namespace {
+
+// About a pod: this allocation, on a node that it fits, is to be reserved for it.
+constexpr std::string_view kReadyNote = "ready-to-reserve";
+// About a claim: the version for which a write that takes others along was decided.
+constexpr std::string_view kReservingNote = "reserving";
+constexpr std::string_view kEnlistingNote = "enlisting";
+// About a claim: its consumers were written.
+constexpr std::string_view kReservedNote = "reserved";
+
+// What the pod found may have changed since.
+constexpr Duration kFreshNote = std::chrono::seconds(2);
+// A write without an answer for so long is not waited for: its failure enqueues only the pod that sent it.
+constexpr Duration kAnswered = std::chrono::seconds(1);
+
+// One allocation of one claim: a mark names its pod, too, so no other allocation has it.
+std::string ready_for(const api::ResourceClaim& claim) {
+  const auto mark = claim.metadata.annotations.find(kProofAnnotation);
+  return claim.metadata.uid + (mark == claim.metadata.annotations.end() ? "" : " " + mark->second);
+}
+
+// Still held back by us, and not about to leave the claim.
+bool may_be_taken_along(const PodContext& context, const api::Pod& other, const api::ResourceClaim& claim) {
+  const Role role = role_of(other, context.tools.options);
+  return (role == Role::kGated || role == Role::kToBind) && other.metadata.uid != context.pod.metadata.uid &&
+         !leaving_of(other).contains(claim.metadata.uid);
+}
+
+// The pods that came to the same point, those of high priority first.
+std::vector<const api::Pod*> ready_beside(const PodContext& context, const api::ResourceClaim& claim) {
+  const std::string ready = ready_for(claim);
+  std::vector<const api::Pod*> pods = context.view.pods_of_claim(claim.metadata.key());
+  std::erase_if(pods, [&](const api::Pod* other) {
+    const std::optional<View::Noted> note = context.view.note(other->metadata.uid, kReadyNote);
+    return !note || note->text != ready || note->age > kFreshNote || !may_be_taken_along(context, *other, claim) ||
+           is_reserved_for(claim, other->metadata.uid) || has_left(claim, other->metadata.uid);
+  });
+  std::stable_sort(pods.begin(), pods.end(),
+                   [](const api::Pod* a, const api::Pod* b) { return a->priority > b->priority; });
+  return pods;
+}
+
+// The pods that are reserved and not listed.
+std::vector<const api::Pod*> unlisted_beside(const PodContext& context, const api::ResourceClaim& claim) {
+  std::set<std::string> listed;  // those that left, too
+  for (User& user : users_of(claim)) listed.insert(std::move(user.uid));
+  std::vector<const api::Pod*> pods;
+  for (const api::ResourceClaimConsumerReference& consumer : claim.status.reserved_for) {
+    if (listed.contains(consumer.uid)) continue;
+    const api::Pod* other = context.view.pod(claim.metadata.ns + "/" + consumer.name);
+    if (other && other->metadata.uid == consumer.uid && may_be_taken_along(context, *other, claim))
+      pods.push_back(other);
+  }
+  return pods;
+}
+
+// Another pod's write for this version of the claim is under way.
+bool is_under_way(const PodContext& context, const api::ResourceClaim& claim, std::string_view topic,
+                  ReconcileResult& out) {
+  const std::optional<View::Noted> batch = context.view.note(claim.metadata.uid, topic);
+  if (!batch || batch->text != claim.metadata.resource_version || batch->age >= kAnswered) return false;
+  out.requeue_in(kAnswered - batch->age);
+  return true;
+}
+
+// The last reservation of a claim of many pods was a moment ago.
+bool pauses(const PodContext& context, const api::ResourceClaim& claim, ReconcileResult& out) {
+  if (claim.status.reserved_for.size() < kManyConsumers || is_releasing(context)) return false;
+  const std::optional<View::Noted> last = context.view.note(claim.metadata.uid, kReservedNote);
+  if (!last || last->age >= kReservationPause) return false;
+  out.requeue_in(kReservationPause - last->age);
+  return true;
+}
+
+void reserve_with_others(const PodContext& context, const api::ResourceClaim& claim, const nodes::NodeChoice& choice,
+                         ReconcileResult& out) {
+  std::vector<const api::Pod*> pods{&context.pod};
+  const std::vector<const api::Pod*> others = ready_beside(context, claim);
+  pods.insert(pods.end(), others.begin(), others.end());
+  std::vector<api::ResourceClaimConsumerReference> consumers = claim.status.reserved_for;
+  pods.resize(std::min(pods.size(), api::kMaxReservedFor - consumers.size()));
+  for (const api::Pod* pod : pods) consumers.push_back(pod_reference(*pod));
+  Write write = write_reservations(claim, consumers, "reserve");
+  // From now on the pods count on the node chosen for them.
+  if (choice.nodes.size() == 1) {
+    write.assume_pod = AssumedPod{ref_of(context.pod), std::string(choice.nodes.front())};
+    for (const api::Pod* pod : std::span(pods).subspan(1))
+      write.assume_beside.push_back({ref_of(*pod), std::string(choice.nodes.front())});
+  }
+  out.add(Note{claim.metadata.uid, std::string(kReservingNote), claim.metadata.resource_version});
+  out.add(std::move(write));
+  out.add(Note{claim.metadata.uid, std::string(kReservedNote), "a reservation"});
+}
+
+}  // namespace
+
+bool reserve_claims(const PodContext& context, const nodes::NodeChoice& choice, ReconcileResult& out) {
+  bool busy = false;
+  for (const protocol::ClaimState& state : context.state.claims) {
+    if (state.reserved) {
+      // kube-scheduler must see the reservation before it sees the pod ungated: otherwise it would write its own
+      // reservation and fail. Its watches are about as old as ours.
+      busy = busy || (context.role == Role::kGated && !is_releasing(context) && !state.reserved_in_stream);
+      continue;
+    }
+    const api::ResourceClaim& claim = *state.claim;
+    if (claim.status.reserved_for.size() >= api::kMaxReservedFor) {
+      complain(context,
+               {"FailedAllocation",
+                "claim \"" + claim.metadata.key() + "\" has " + std::to_string(api::kMaxReservedFor) +
+                    " consumers, which is the most a claim can have",
+                "full"},
+               out);
+      busy = busy || !is_releasing(context);
+      continue;
+    }
+    busy = true;
+    if (!state.left) out.add(Note{context.pod.metadata.uid, std::string(kReadyNote), ready_for(claim)});
+    if (!is_under_way(context, claim, kReservingNote, out) && !pauses(context, claim, out))
+      reserve_with_others(context, claim, choice, out);
+    else if (choice.nodes.size() == 1)
+      out.add(HoldPlace{{ref_of(context.pod), std::string(choice.nodes.front())}});
+  }
+  return busy;
+}
+
+void forget_ready(const PodContext& context, ReconcileResult& out) {
+  const std::string& uid = context.pod.metadata.uid;
+  if (context.view.note(uid, kReadyNote)) out.add(Note{uid, std::string(kReadyNote), ""});
+}
+
+bool enlist_pod(const PodContext& context, ReconcileResult& out) {
+  bool busy = false;
+  for (const protocol::ClaimState& state : context.state.claims) {
+    if (state.listed || !state.reserved) continue;
+    const api::ResourceClaim& claim = *state.claim;
+    busy = true;
+    if (is_under_way(context, claim, kEnlistingNote, out)) continue;
+    ReconcileResult listing;
+    if (enlist(context.view, context.pod, claim, unlisted_beside(context, claim), listing) != Enlisting::kFull) {
+      if (listing.has_writes())
+        out.add(Note{claim.metadata.uid, std::string(kEnlistingNote), claim.metadata.resource_version});
+      for (Effect& effect : listing.effects) out.add(std::move(effect));
+      continue;
+    }
+    complain(context,
+             {"FailedAllocation",
+              "claim \"" + claim.metadata.key() +
+                  "\" has more pods than can be listed as its users; give some pods a claim of their own",
+              "users"},
+             out);
+    busy = !is_releasing(context);
+  }
+  return busy;
+}
+
+}  // namespace dra::allocation
