@@ -7,6 +7,7 @@
   reclaim   every device is in use and a pod waits: seconds from the moment when a claim's devices are free until the next pod is bound (median of ten)
   gangs     50 groups of 8 at once: seconds from the last creation until all are whole
   jobs      100 Jobs of 10 pods that run for a second, on 250 devices: seconds until all have succeeded
+  shared    262 pods that want one claim, which 256 may have: seconds from the last pod's creation until these are bound, and writes of the claim
   restart   500 running pods are deleted and made anew at once: seconds from the first deletion until all new ones are bound
 
 Usage: feats.py FOLDER_OF_PROGRAMS [--assets FOLDER] [--feats NAME,...] [--contenders stock,bind] [--runs N] [--scale PART] [--json]
@@ -184,6 +185,29 @@ def gangs(world, size):
     return {"seconds": seconds_until_bound(world, len(pods), time.monotonic())}
 
 
+def shared(world, size):
+    for i in range(world.nodes):  # all of them run on the node of the device
+        world.api.request("PATCH", f"/api/v1/nodes/node-{i}/status", {"status": {"allocatable": {"pods": "400"}}}, "application/merge-patch+json")
+    world.api.create(CLAIMS, {"metadata": {"name": "shared"}, "spec": rest.template("gpu")["spec"]["spec"]})
+    pods = world.pods("user", size(262))
+    for pod in pods:
+        pod["spec"]["resourceClaims"] = [{"name": "gpu", "resourceClaimName": "shared"}]
+    writes, ended = [], threading.Event()
+
+    def count():
+        for line in world.api.watch(CLAIMS + "?watch=true", 120):
+            writes.append(json.loads(line)["type"])
+            if ended.is_set():
+                return
+    threading.Thread(target=count, daemon=True).start()
+    time.sleep(1)
+    world.create(pods)
+    began, fit = time.monotonic(), min(len(pods), 256)
+    world.wait(lambda: len(world.bound()) >= fit, 300, "the pods of the claim to be bound")
+    ended.set()
+    return {"seconds": round(time.monotonic() - began, 2), "pods": fit, "writes": writes.count("MODIFIED")}
+
+
 def kubelet(world, stopped, run_for):
     """Lets each bound pod succeed `run_for` seconds after it was seen."""
     seen = {}
@@ -235,7 +259,7 @@ def restart(world, size):
     return {"seconds": round(time.monotonic() - began, 2)}
 
 
-FEATS = {"fill": (fill, NODES), "gang": (gang, NODES), "cannot": (cannot, 64), "reclaim": (reclaim, 64), "gangs": (gangs, NODES), "jobs": (jobs, 32), "restart": (restart, 63)}
+FEATS = {"fill": (fill, NODES), "gang": (gang, NODES), "cannot": (cannot, 64), "reclaim": (reclaim, 64), "gangs": (gangs, NODES), "jobs": (jobs, 32), "shared": (shared, 8), "restart": (restart, 63)}
 
 
 def measure(options, name, contender):
