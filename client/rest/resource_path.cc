@@ -5,6 +5,7 @@ namespace dra::client {
 std::string percent_encode(std::string_view text) {
   constexpr char kHex[] = "0123456789ABCDEF";
   std::string out;
+  out.reserve(text.size());
   for (char c : text) {
     bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '-' || c == '.' ||
                  c == '_' || c == '~';

@@ -47,6 +47,12 @@ bool is_loopback(const std::string& host) {
   return host == "localhost" || host == "::1" || host == "[::1]" || host.rfind("127.", 0) == 0;
 }
 
+// Where the path of a URL like "https://host:port/path" begins.
+size_t path_of(const std::string& url) {
+  const size_t scheme = url.find("://");
+  return std::min(url.find('/', scheme == std::string::npos ? 0 : scheme + 3), url.size());
+}
+
 }  // namespace
 
 HostPort host_of(const std::string& url) {
@@ -144,7 +150,6 @@ void Transfer::prepare(CURL* handle, bool streamed, const ServerConfig& config, 
   curl_easy_setopt(handle, CURLOPT_PROTOCOLS_STR, "http,https");
   curl_easy_setopt(handle, CURLOPT_FOLLOWLOCATION, 0L);
   curl_easy_setopt(handle, CURLOPT_PATH_AS_IS, 1L);
-  curl_easy_setopt(handle, CURLOPT_USERAGENT, options.user_agent.c_str());
   curl_easy_setopt(handle, CURLOPT_HTTP_VERSION,
                    static_cast<long>(streamed ? CURL_HTTP_VERSION_1_1 : CURL_HTTP_VERSION_2TLS));
   curl_easy_setopt(handle, CURLOPT_PIPEWAIT, streamed ? 0L : 1L);
@@ -176,18 +181,18 @@ void Transfer::prepare(CURL* handle, bool streamed, const ServerConfig& config, 
   }
 }
 
-void Transfer::configure(CURL* handle, const ServerConfig& config) {
+void Transfer::configure(CURL* handle, const ServerConfig& config, const CurlOptions& options) {
   easy = handle;
   curl_slist_free_all(headers_);
   headers_ = nullptr;
   auto header = [&](const std::string& line) { headers_ = curl_slist_append(headers_, line.c_str()); };
+  header("User-Agent: " + options.user_agent);  // libcurl writes its own option twice
   header("Accept: " + request.accept);
   if (!credential.authorization.empty()) header("Authorization: " + credential.authorization);
   if (!config.as_user.empty()) header("Impersonate-User: " + config.as_user);
   if (!request.content_type.empty()) header("Content-Type: " + request.content_type);
   if (request.body.size() >= kAskedFirst) header("Expect:");
 
-  set_url(config.server + request.target);
   server_ = config.server;
   curl_easy_setopt(easy, CURLOPT_PRIVATE, this);
   curl_easy_setopt(easy, CURLOPT_ERRORBUFFER, error_text);
@@ -196,13 +201,15 @@ void Transfer::configure(CURL* handle, const ServerConfig& config) {
   curl_easy_setopt(easy, CURLOPT_READDATA, this);
   set_body();
   set_credential();
-  set_name(config);
+  const size_t path = path_of(config.server);
+  set_target(set_name(config, config.server.substr(0, path)), config.server.substr(path) + request.target);
   curl_easy_setopt(easy, CURLOPT_HTTPHEADER, headers_);
 }
 
 void Transfer::forget(CURL* handle) {
-  for (const CURLoption option : {CURLOPT_PRIVATE, CURLOPT_ERRORBUFFER, CURLOPT_HEADERDATA, CURLOPT_WRITEDATA,
-                                  CURLOPT_READDATA, CURLOPT_HTTPHEADER, CURLOPT_CONNECT_TO, CURLOPT_CURLU})
+  for (const CURLoption option :
+       {CURLOPT_PRIVATE, CURLOPT_ERRORBUFFER, CURLOPT_HEADERDATA, CURLOPT_WRITEDATA, CURLOPT_READDATA,
+        CURLOPT_HTTPHEADER, CURLOPT_CONNECT_TO, CURLOPT_CURLU, CURLOPT_REQUEST_TARGET})
     curl_easy_setopt(handle, option, nullptr);
 }
 
@@ -226,31 +233,32 @@ void Transfer::set_credential() {
   curl_easy_setopt(easy, CURLOPT_SSLKEYTYPE, "PEM");
 }
 
-// libcurl verifies the name in the URL: put the wanted name there and connect to the real host.
-void Transfer::set_name(const ServerConfig& config) {
-  if (config.tls_server_name.empty() || config.insecure) return;
+// Where to connect, as the certificate names it: libcurl verifies the name in the URL, so the wanted name stands there,
+// and another option has the real host.
+std::string Transfer::set_name(const ServerConfig& config, std::string origin) {
+  if (config.tls_server_name.empty() || config.insecure) return origin;
   HostPort real = host_of(config.server);
-  if (config.tls_server_name == real.host) return;
+  if (config.tls_server_name == real.host) return origin;
   std::string port = std::to_string(real.port);
   curl_slist_free_all(connect_to_);
   connect_to_ =
       curl_slist_append(nullptr, (config.tls_server_name + ":" + port + ":" + real.host + ":" + port).c_str());
   curl_easy_setopt(easy, CURLOPT_CONNECT_TO, connect_to_);
   headers_ = curl_slist_append(headers_, ("Host: " + real.host + ":" + port).c_str());
-  std::string prefix = config.server.substr(config.server.find("://") + 3);
-  auto slash = prefix.find('/');
-  std::string path = slash == std::string::npos ? "" : prefix.substr(slash);
-  set_url(real.scheme + "://" + config.tls_server_name + ":" + port + path + request.target);
+  return real.scheme + "://" + config.tls_server_name + ":" + port;
 }
 
-// A URL that libcurl is given as text is parsed, written as text again and checked against that text, byte by byte.
-void Transfer::set_url(const std::string& url) {
+// libcurl parses a URL, copies it and writes it as text again, byte by byte: so it gets the target apart. Not of plain
+// HTTP: of that a proxy is told the whole URL.
+void Transfer::set_target(const std::string& origin, const std::string& target) {
+  const bool apart = origin.starts_with("https://");
   if (url_ == nullptr) url_ = curl_url();
   DRA_CHECK(url_ != nullptr);
   // Of a malformed URL nothing is left: libcurl then reports that there is none.
-  if (curl_url_set(url_, CURLUPART_URL, url.c_str(), CURLU_PATH_AS_IS) != CURLUE_OK)
+  if (curl_url_set(url_, CURLUPART_URL, (apart ? origin : origin + target).c_str(), CURLU_PATH_AS_IS) != CURLUE_OK)
     curl_url_set(url_, CURLUPART_URL, nullptr, 0);
   curl_easy_setopt(easy, CURLOPT_CURLU, url_);
+  curl_easy_setopt(easy, CURLOPT_REQUEST_TARGET, apart ? target.c_str() : nullptr);
 }
 
 void Transfer::rewind() {

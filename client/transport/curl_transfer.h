@@ -28,7 +28,7 @@ struct Transfer {
   // streams.
   static void prepare(CURL* handle, bool streamed, const ServerConfig& config, const CurlOptions& options);
   // Sets what belongs to this call.
-  void configure(CURL* handle, const ServerConfig& config);
+  void configure(CURL* handle, const ServerConfig& config, const CurlOptions& options);
   // Removes the handle's pointers to this object.
   static void forget(CURL* handle);
   // Takes the result, once libcurl has reported the end of the transfer.
@@ -75,9 +75,9 @@ struct Transfer {
   static size_t on_body(char* data, size_t size, size_t count, void* self);
   static size_t on_read(char* buffer, size_t size, size_t count, void* self);
   void header_line(std::string_view line);
-  void set_url(const std::string& url);
   void set_credential();
-  void set_name(const ServerConfig& config);
+  std::string set_name(const ServerConfig& config, std::string origin);
+  void set_target(const std::string& origin, const std::string& target);
   std::string why_unreachable(CURLcode code) const;
   void set_body();
 

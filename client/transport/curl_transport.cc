@@ -283,7 +283,7 @@ void CurlTransport::Impl::put_on_wire(const std::shared_ptr<Transfer>& transfer)
     DRA_CHECK(easy != nullptr);
     Transfer::prepare(easy, transfer->streamed, config_, options_);
   }
-  transfer->configure(easy, config_);
+  transfer->configure(easy, config_, options_);
   // May call on_timer; the transfer itself begins in a later task.
   curl_multi_add_handle(multi_, easy);
   if (!transfer->streamed && !looking_for_stalls_) look_for_stalls();

@@ -19,7 +19,9 @@ bool is_plain_byte(unsigned char c) {
   return c > 0x20 && c < 0x7f;
 }
 
+// Of bytes that are plain.
 std::string segment_problem(std::string_view segment) {
+  if (segment.find('%') == std::string_view::npos && !segment.starts_with('.') && !segment.empty()) return "";
   std::string decoded;
   for (size_t i = 0; i < segment.size(); ++i) {
     if (segment[i] != '%') {

@@ -8,9 +8,9 @@
 namespace dra {
 namespace {
 
-bool is_plain(char c) {
-  return c >= ' ' && c <= '~' && c != '"' && c != '\\';
-}
+struct IsPlain {
+  bool operator()(char c) const { return c >= ' ' && c <= '~' && c != '"' && c != '\\'; }
+};
 
 void append_escaped(std::string& out, char c) {
   switch (c) {
@@ -65,7 +65,7 @@ void JsonText::close(char bracket) {
 
 void JsonText::quoted(std::string_view text) {
   text_ += '"';
-  if (std::all_of(text.begin(), text.end(), is_plain)) {
+  if (std::all_of(text.begin(), text.end(), IsPlain())) {
     text_ += text;
   } else if (is_valid_utf8(text)) {
     for (const char c : text) append_escaped(text_, c);

@@ -66,7 +66,8 @@ struct ProtobufDocument::Field {
   std::string_view bytes;
 };
 
-// What a WireValue keeps: for an object, the fields first..end of the message; for a list or map also these, of which
+// What a WireValue keeps: for an object, a field of number 0 whose integer says which fields there are
+// (ProtobufShape::bit_of), and after it the fields ..end of the message; for a list or map also these, of which
 // those with the number of `first` belong to it; for everything else the field `first`.
 struct ProtobufDocument::Reader {
   ProtobufDocument* document = nullptr;
@@ -98,7 +99,7 @@ struct ProtobufDocument::Reader {
   // What to do with a field that is not simply kept. Most fields are known and have low numbers, so this is rare; in
   // the loop itself it costs registers.
   enum class Next { kKeep, kSkip, kBroken };
-  [[gnu::noinline]] Next unusual(const WireReader& reader, const ProtobufShape& shape) const {
+  [[gnu::noinline]] Next unusual(const WireReader& reader, const ProtobufShape& shape, uint64_t& present) const {
     const auto number = static_cast<uint32_t>(reader.number());
     if (shape.watched && !shape.knows(number)) document->note_unknown(shape, reader.number());
     if (number == 0 || number >= kNumbersEnd) return Next::kSkip;
@@ -106,19 +107,20 @@ struct ProtobufDocument::Reader {
     for (const ProtobufShape::Inlined& part : shape.inlined)
       if (part.number == number) inlined = part.shape;
     if (inlined == nullptr || reader.wire() != kWireBytes) return Next::kKeep;
-    return parse(reader.bytes(), *inlined, number) ? Next::kSkip : Next::kBroken;
+    return parse(reader.bytes(), *inlined, number, present) ? Next::kSkip : Next::kBroken;
   }
 
-  // Appends the fields of a message. `base` is that of an inlined struct.
-  bool parse(std::string_view message, const ProtobufShape& shape, uint32_t base) const {
+  // Appends the fields of a message, and adds to `present` which they are. `base` is that of an inlined struct.
+  bool parse(std::string_view message, const ProtobufShape& shape, uint32_t base, uint64_t& present) const {
     WireReader reader(message);
     while (reader.next()) {
       const auto number = static_cast<uint32_t>(reader.number());
       if (number >= 64 || (shape.plain >> number & 1) == 0) {
-        const Next next = unusual(reader, shape);
+        const Next next = unusual(reader, shape, present);
         if (next == Next::kBroken) return false;
         if (next == Next::kSkip) continue;
       }
+      present |= shape.bit_of(number);
       if (document->fields_.size() >= kMaxFields) return fail("more fields than this program reads");
       Field& kept = document->fields_.emplace_back();
       kept.number = join_numbers(base, number);
@@ -131,7 +133,10 @@ struct ProtobufDocument::Reader {
 
   bool open(std::string_view message, const ProtobufShape& shape, Reader& out) const {
     const auto begin = static_cast<uint32_t>(document->fields_.size());
-    if (!parse(message, shape, 0)) return false;
+    document->fields_.emplace_back();
+    uint64_t present = 0;
+    if (!parse(message, shape, 0, present)) return false;
+    document->fields_[begin].integer = present;
     out = {document, begin, static_cast<uint32_t>(document->fields_.size())};
     return true;
   }
@@ -256,7 +261,7 @@ WireValue ProtobufDocument::open(std::string_view message, const ProtobufShape& 
   problem_.clear();
   unknown_.clear();
   Reader root{this, 0, 0};
-  if (!root.open(message, shape, root)) fields_.clear();
+  if (!root.open(message, shape, root)) fields_.assign(1, {});  // an object without fields
   return root.value(shape.type);
 }
 
@@ -307,8 +312,9 @@ bool ProtobufDocument::get(const WireValue& value, std::string_view& out) {
 bool ProtobufDocument::find(const WireValue& object, std::string_view key, WireValue& out) {
   const ProtobufType& type = Reader::type(object);
   if (type.type != FieldType::kObject) return false;
-  const ProtobufShape::Member* member = type.shape->find(key);
-  return member != nullptr && Reader::of(object).member(*member, out);
+  const Reader reader = Reader::of(object);
+  const ProtobufShape::Member* member = type.shape->find(key, reader.field().integer);
+  return member != nullptr && reader.member(*member, out);
 }
 
 size_t ProtobufDocument::size(const WireValue& value) {

@@ -41,12 +41,18 @@ struct ProtobufShape {
   uint64_t plain = ~uint64_t{1};  // by number below 64: nothing but to be kept
   ProtobufType type;              // of an object of this shape
 
-  // The member of this name. Readers ask for every field they know, so this is most of the work of reading.
-  const Member* find(std::string_view member) const {
-    for (size_t at = slot_of(member); slots[at] != 0; at = (at + 1) % kSlots)
+  // The member of this name, if the message has it: `present` is the union of the bit_of() of its fields. Readers ask
+  // for every field they know, most of which are absent, so this is most of the work of reading.
+  const Member* find(std::string_view member, uint64_t present) const {
+    size_t at = slot_of(member);
+    if ((present >> at % 64 & 1) == 0) return nullptr;
+    for (; slots[at] != 0; at = (at + 1) % kSlots)
       if (const Member& found = members[slots[at] - 1u]; found.name == member) return &found;
     return nullptr;
   }
+  // One bit for each number, the same for the number of an inlined struct's field as in its parent; several may share
+  // it.
+  uint64_t bit_of(uint32_t number) const { return number < bits.size() ? bits[number] : ~uint64_t{0}; }
   bool knows(uint32_t number) const {
     const auto is = [number](const auto& part) { return part.number == number; };
     return std::any_of(inlined.begin(), inlined.end(), is) || std::any_of(members.begin(), members.end(), is);
@@ -57,11 +63,13 @@ struct ProtobufShape {
       size_t at = slot_of(members[i].name);
       while (slots[at] != 0) at = (at + 1) % kSlots;
       slots[at] = static_cast<uint8_t>(i + 1);
+      if (members[i].number < bits.size()) bits[members[i].number] = uint64_t{1} << slot_of(members[i].name) % 64;
     }
   }
 
   static constexpr size_t kSlots = 256;  // more than twice the members of any type
   std::array<uint8_t, kSlots> slots{};   // by name: 1 + the member
+  std::array<uint64_t, 64> bits{};       // by number: of the name's slot; 0: no member has the number
 
  private:
   static size_t slot_of(std::string_view member) {
