@@ -93,6 +93,7 @@ site: ## the documentation as static pages: build/site/index.html, a folder for 
 check-release: released ## long checks of what is released: twice the same bytes, 64-bit ARM emulated, bills judged by others, older glibc, Helm from a registry, the site
 	@scripts/fetch-test-tools --release
 	@python3 test/release/release_test.py build/hardened/bin --twice
+	@python3 test/release/two_clones_test.py build/hardened
 	@rm -rf build/check-release
 	@python3 scripts/release build "$$(sed -n 's/^project(.* VERSION \([0-9.]*\) .*/\1/p' CMakeLists.txt)" build/check-release --allow-placeholders $(RELEASED)
 	@python3 test/release/bills_test.py build/check-release
