@@ -37,7 +37,7 @@ def stripped(program, architecture):
 def of_this_machine():
     """{path in the image: (mode, bytes, package)}: certificates of authorities, one after the other as update-ca-certificates does, and time zones."""
     machine = Sysroot(Elf("/proc/self/exe").machine)
-    authorities = [path for path in machine.files_of(AUTHORITIES) if path.endswith(".crt")]
+    authorities = [path for path in machine.files_of(AUTHORITIES) if path.startswith("/usr/share/ca-certificates/") and path.endswith(".crt")]
     files = {CERTIFICATES: (0o444, b"".join(contents(path) for path in authorities), machine.package(AUTHORITIES))}
     for path in machine.files_of(ZONES):
         if path.startswith("/usr/share/zoneinfo/") and not path.startswith(("/usr/share/zoneinfo/posix/", "/usr/share/zoneinfo/right/")) and os.path.isfile(path):
