@@ -139,7 +139,7 @@ def flags(options):
     for value in ("yess", "On", "1", " on"):
         done = subprocess.run([program, f"--recreate-pinned-pods={value}"], capture_output=True, text=True, timeout=30)
         said = done.stdout + done.stderr
-        assert done.returncode == 1 and f"--recreate-pinned-pods: {value}" in said and "off" in said and said.count("\n") == 1, (value, done.returncode, said)
+        assert done.returncode == 1 and f'--recreate-pinned-pods: "{value}"' in said and "off" in said and said.count("\n") == 1, (value, done.returncode, said)
     print("flags: refused by name", flush=True)
 
 
