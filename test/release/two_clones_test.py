@@ -4,7 +4,7 @@
 Usage: two_clones_test.py BUILD [--objects LIBRARY ...]
 
 BUILD is the hardened preset's folder of this tree, which has no changes since its commit. The half for this machine's architecture is made again. With --objects
-only these libraries (pkg/base/libdra_base.a) are compiled again and compared with BUILD's, object by object, without symbols.
+only these libraries, as ninja names them, are compiled again and compared with BUILD's, object by object, without symbols.
 """
 import argparse
 import filecmp
