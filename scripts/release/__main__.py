@@ -2,7 +2,7 @@
 
     python3 scripts/release build VERSION FOLDER --programs amd64=DIR [--programs arm64=DIR --sysroot arm64=DIR] [--helm FILE] [--allow-placeholders]
     python3 scripts/release dist PROGRAMS ARCHIVE.tar.gz
-    python3 scripts/release sign FOLDER SIGNATURES [--gpg KEY] [--openssl KEY.pem]
+    python3 scripts/release sign FOLDER SIGNATURES [--gpg KEY] [--openssl KEY.pem] [--cosign KEY]
 
 `make release VERSION=1.2.3` compiles the programs first and calls the first form. docs/release.md lists the files, and how to publish and verify them.
 """

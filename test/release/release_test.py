@@ -205,6 +205,17 @@ def check_signatures(folder, place):
     run("openssl", "pkey", "-in", key, "-pubout", "-out", key + ".pub")
     out = os.path.join(place, "signatures")
     run(sys.executable, os.path.join(ROOT, "scripts/release"), "sign", folder, out, "--gpg", "release@example.com", "--openssl", key)
+    # A stand-in for cosign says with what it was called: the image's index by its digest.
+    stand_in = os.path.join(place, "cosign")
+    with open(stand_in, "w", encoding="utf-8") as file:
+        file.write(f'#!/bin/sh\necho "$@" > {place}/called\n')
+    os.chmod(stand_in, 0o755)
+    environment["PATH"] = place + os.pathsep + environment["PATH"]
+    run(sys.executable, os.path.join(ROOT, "scripts/release"), "sign", folder, out, "--cosign", "cosign.key")
+    with open(os.path.join(folder, "image/index.json"), encoding="utf-8") as file:
+        digest = json.load(file)["manifests"][0]["digest"]
+    with open(os.path.join(place, "called"), encoding="utf-8") as file:
+        assert re.fullmatch(rf"sign --yes --key cosign.key \S+/{NAME}@{digest}\n", file.read())
     sums_file = os.path.join(folder, "SHA256SUMS")
     run("openssl", "dgst", "-sha256", "-verify", key + ".pub", "-signature", os.path.join(out, "SHA256SUMS.sig"), sums_file)
     package = find(folder, f"{NAME}-{version()}", ".tgz")
