@@ -14,10 +14,10 @@ checked_ctest = rm -rf $(2) && GTEST_OUTPUT=json:$(abspath $(2))/gtest/ ctest --
 SANITIZED ?= export DRA_ALLOCATOR_CASES=4000 DRA_GROUP_CASES=1000 DRA_ORACLE_EVERY=8 DRA_ARBITRATION_STEPS=25000 DRA_COUNTER_EXAMPLES=0 DRA_PERMISSION_STEP=8 DRA_BURST_PODS=300 DRA_WAITING_PODS=150 DRA_FEATURE_PODS=40 DRA_IDLE_CLAIMS=96 DRA_WHATIF_SEEDS=10 DRA_NUMBER_CASES=300 DRA_RULES_137_CASES=300 DRA_RAIL_CASES=300 DRA_PAIR_CASES=1000 DRA_PREEMPT_WORLDS=100 DRA_ALTERNATIVE_CASES=200;
 
 .DEFAULT_GOAL := help
-.PHONY: help deps build demo unit test check real image dist release site check-release asan tsan check-bench check-deep lint format bench clean
+.PHONY: help deps build demo unit test check real image dist released arm64 release site check-release asan tsan check-bench check-deep lint format bench clean
 
 help: ## show this list
-	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 deps: ## install the Debian packages that building and testing need (asks for root or sudo only if one is missing)
 	@scripts/install-deps clang libclang-rt-14-dev
@@ -64,28 +64,43 @@ dist: deps ## an archive with the programs for a workstation, which runs where n
 	@mkdir -p $(BUILD)
 	@python3 scripts/release dist build/hardened/bin $(BUILD)/dra-controller-manager-dist.tar.gz
 
-RELEASE ?= build/release-$(VERSION)
-release: deps ## everything that a release page carries, in one folder: make release VERSION=1.2.3 [RELEASE=FOLDER] [OPTIONS=--allow-placeholders]
-	@test -n "$(VERSION)" || { echo 'make release: VERSION is missing: make release VERSION=1.2.3' >&2; exit 2; }
+# 64-bit ARM beside this machine's own architecture, where that is amd64. ARCHITECTURES=amd64 leaves it out of a trial.
+MACHINE := $(shell dpkg --print-architecture)
+ARCHITECTURES ?= $(MACHINE) $(if $(filter amd64,$(MACHINE)),arm64)
+CROSS = $(filter-out $(MACHINE),$(ARCHITECTURES))
+RELEASED = --programs "$(MACHINE)=build/hardened/bin" $(foreach one,$(CROSS),--programs $(one)=build/$(one)/bin --sysroot $(one)=build/sysroot-$(one))
+
+released: deps $(CROSS)
 	@cmake --preset hardened
 	@cmake --build build/hardened -j $(JOBS) --target released
+
+arm64: deps ## the programs for 64-bit ARM, compiled on this machine with packages that are unpacked, not installed
+	@scripts/release/unpack arm64 build/sysroot-arm64
+	@cmake --preset arm64 $(CONFIGURE)
+	@cmake --build build/arm64 -j $(JOBS) --target released
+
+RELEASE ?= build/release-$(VERSION)
+release: ## everything that a release page carries, in one folder: make release VERSION=1.2.3 [RELEASE=FOLDER] [OPTIONS=--allow-placeholders]
+	@test -n "$(VERSION)" || { echo 'make release: VERSION is missing: make release VERSION=1.2.3' >&2; exit 2; }
+	@$(MAKE) --no-print-directory released
 	@scripts/fetch-test-tools
-	@python3 scripts/release build "$(VERSION)" "$(RELEASE)" --programs "$$(dpkg --print-architecture)=build/hardened/bin" $(OPTIONS)
+	@python3 scripts/release build "$(VERSION)" "$(RELEASE)" $(RELEASED) $(OPTIONS)
 
 site: ## the documentation as static pages: build/site/index.html, a folder for each version
 	@scripts/install-deps mkdocs mkdocs-material
 	@python3 scripts/site build/site
 
-check-release: deps ## long checks of what is released: twice the same bytes, bills judged by others, a registry that Helm installs from, the site
-	@cmake --preset hardened
-	@cmake --build build/hardened -j $(JOBS) --target released
+check-release: released ## long checks of what is released: twice the same bytes, 64-bit ARM emulated, bills judged by others, older glibc, Helm from a registry, the site
 	@scripts/fetch-test-tools --release
 	@python3 test/release/release_test.py build/hardened/bin --twice
+	@python3 test/release/two_clones_test.py build/hardened
 	@rm -rf build/check-release
-	@python3 scripts/release build "$$(sed -n 's/^project(.* VERSION \([0-9.]*\) .*/\1/p' CMakeLists.txt)" build/check-release --allow-placeholders \
-	  --programs "$$(dpkg --print-architecture)=build/hardened/bin"
+	@python3 scripts/release build "$$(sed -n 's/^project(.* VERSION \([0-9.]*\) .*/\1/p' CMakeLists.txt)" build/check-release --allow-placeholders $(RELEASED)
 	@python3 test/release/bills_test.py build/check-release
+	@python3 test/release/old_glibc_test.py build/check-release
 	@python3 test/release/registry_test.py build/check-release build/hardened/bin
+	@$(if $(CROSS),cmake --build build/arm64 -j $(JOBS) --target allocator_test --target cel_test --target api_test --target client_test)
+	@$(if $(CROSS),python3 test/release/arm64_test.py build/check-release build/arm64 build/hardened/bin)
 	@$(MAKE) --no-print-directory site
 
 asan: deps ## build and run the unit tests with AddressSanitizer and UndefinedBehaviorSanitizer

@@ -2,7 +2,7 @@
 
     python3 scripts/release build VERSION FOLDER --programs amd64=DIR [--programs arm64=DIR --sysroot arm64=DIR] [--helm FILE] [--allow-placeholders]
     python3 scripts/release dist PROGRAMS ARCHIVE.tar.gz
-    python3 scripts/release sign FOLDER SIGNATURES [--gpg KEY] [--openssl KEY.pem]
+    python3 scripts/release sign FOLDER SIGNATURES [--gpg KEY] [--openssl KEY.pem] [--cosign KEY]
 
 `make release VERSION=1.2.3` compiles the programs first and calls the first form. docs/release.md lists the files, and how to publish and verify them.
 """
@@ -45,8 +45,10 @@ def write_boms(folder, name, material, time, settings):
 
 def write_archives(folder, version, time, settings, places):
     """The archives for workstations and krew, their bills, and {architecture: (name, sha256)} of the latter."""
-    first = next(iter(places.values()))[0]
-    completions = archive.completion(os.path.join(first, "dra-sandbox"))
+    machine = Elf("/proc/self/exe").machine
+    if machine not in places:
+        raise project.Problem(f"--programs {machine}=FOLDER is missing: completions are asked of a program that runs here")
+    completions = archive.completion(os.path.join(places[machine][0], "dra-sandbox"))
     for_krew = {}
     for architecture, (programs, sysroot) in places.items():
         for files, origins, name in ((*archive.workstation(programs, sysroot, version, completions), f"{project.NAME}-{version}-linux-{architecture}"),
@@ -62,11 +64,11 @@ def write_archives(folder, version, time, settings, places):
 def write_images(folder, version, time, settings, places):
     """The image layout and its bills; returns the digest of its index."""
     collected = {architecture: image.collect(os.path.join(programs, project.NAME), sysroot) for architecture, (programs, sysroot) in places.items()}
-    layout, index = image.image_of(collected, version)
+    layout, index = image.image_of(collected, version, time, {"source": settings["repository"], "revision": project.commit()})
     layout.write_folder(os.path.join(folder, "image"))
     for architecture, files in collected.items():
         material = sbom.Material(f"{project.NAME}-image", version, places[architecture][1], {path: data for path, (_, data, _) in files.items()},
-                                 {path: origin for path, (_, _, origin) in files.items() if origin})
+                                 {path: package for path, (_, _, package) in files.items() if package})
         write_boms(folder, f"{project.NAME}-image-{version}-linux-{architecture}", material, time, settings)
     return index
 
@@ -115,6 +117,8 @@ def dist(options):
 def build(options):
     project.check_version(options.version)
     settings = project.settings(options.allow_placeholders)
+    if not options.allow_placeholders:
+        project.check_clean()
     if os.path.exists(options.folder) and os.listdir(options.folder):
         raise project.Problem(f"{options.folder}: not empty; a release is written into a new folder")
     sysroots = by_architecture("--sysroot", options.sysroot)

@@ -7,7 +7,6 @@ from elf import Elf
 from image import stripped
 from layout import tar_gz
 from project import NAME, Problem, read
-from sysroot import COMPILED_IN
 
 PROGRAMS = ("dra-controller-manager", "dra-sandbox", "kubectl-dra")
 # kubectl calls this one for completions of `kubectl dra`; a file of its own, because krew refuses links.
@@ -34,10 +33,9 @@ def check_programs(folder, architecture):
 
 
 def contents(folder, sysroot, names, top=""):
-    """({path: (mode, bytes)}, {path in lib/: path in the sysroot}) of the programs `names`, below `top`."""
+    """({path: (mode, bytes)}, {path in lib/: its package}) of the programs `names`, below `top`."""
     files, origins = {}, {}
     launcher_bytes = stripped(program_path(folder, "dra-launcher"), sysroot.architecture)
-    packages = set()
     for name in names:
         path = program_path(folder, name)
         files[f"{top}libexec/{name}"] = (0o755, stripped(path, sysroot.architecture))
@@ -47,14 +45,11 @@ def contents(folder, sysroot, names, top=""):
             target = f"{top}lib/" + ("loader" if inside == loader else os.path.basename(inside))
             with open(sysroot.path(inside), "rb") as file:
                 files[target] = (0o755 if inside == loader else 0o644, file.read())
-            origins[target] = inside
-            packages.add(sysroot.package_of(inside))
+            origins[target] = sysroot.package_of(inside)
     if "kubectl-dra" in names:
         files[f"{top}bin/{COMPLETE}"] = (0o755, launcher_bytes)
-    for package in sorted((packages | set(COMPILED_IN)) - {None}):
-        text = sysroot.copyright_of(package)
-        if text:
-            files[f"{top}licenses/{package}"] = (0o644, text.encode())
+    for package in (*origins.values(), *sysroot.compiled_in()):
+        files[f"{top}licenses/{package.name}"] = (0o644, package.copyright.encode())
     files[f"{top}LICENSE"] = (0o644, read("LICENSE").encode())
     return files, origins
 

@@ -115,6 +115,8 @@ def artifact(archive, version, config):
 
 def install_yaml(files, helm):
     """The chart with its defaults, rendered, for kubectl apply --server-side."""
+    if not os.access(helm, os.X_OK):
+        raise Problem(f"{helm}: no Helm there, which renders install.yaml; run scripts/fetch-test-tools, or name one with --helm")
     with tempfile.TemporaryDirectory() as folder:
         for path, data in files.items():
             target = os.path.join(folder, NAME, path)

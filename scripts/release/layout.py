@@ -1,4 +1,5 @@
 """OCI layouts and archives whose bytes follow from their contents: no owners, no times but the commit's, sorted."""
+import datetime
 import gzip
 import hashlib
 import io
@@ -13,6 +14,10 @@ LEVEL = 6
 
 def digest(data):
     return "sha256:" + hashlib.sha256(data).hexdigest()
+
+
+def moment(time):
+    return datetime.datetime.fromtimestamp(time, datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 class Layout:

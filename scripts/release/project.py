@@ -50,12 +50,27 @@ def stale_versions():
             return
 
 
+def git(*words):
+    done = subprocess.run(["git", "-C", ROOT, *words], capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise Problem(f"{ROOT}: no git repository, so the commit of the release and its time are not known; make releases from a clone")
+    return done.stdout
+
+
 def commit_time():
     """Seconds since 1970 of the newest commit: the time of every file of a release."""
-    done = subprocess.run(["git", "-C", ROOT, "log", "-1", "--format=%ct"], capture_output=True, text=True, check=False)
-    if done.returncode != 0:
-        raise Problem(f"{ROOT}: no git repository, so the time of the release is not known; make releases from a clone")
-    return int(done.stdout)
+    return int(git("log", "-1", "--format=%ct"))
+
+
+def commit():
+    return git("rev-parse", "HEAD").strip()
+
+
+def check_clean():
+    """A release is what its commit says."""
+    changed = git("status", "--porcelain", "--untracked-files=no").splitlines()
+    if changed:
+        raise Problem(f"{changed[0][3:]}{f' and {len(changed) - 1} more' if len(changed) > 1 else ''}: changed since the commit; commit, or pass --allow-placeholders to try the release")
 
 
 def examples(value, path=""):

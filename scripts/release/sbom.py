@@ -1,13 +1,14 @@
 """Bills of materials of an archive or image: CycloneDX 1.6 and SPDX 2.3, from one list of packages and files. Identifiers follow from the contents, the
 time is the commit's, so that the same release gives the same bytes."""
-import datetime
 import hashlib
 import re
 import uuid
 
+from layout import moment
 from project import NAME
-from sysroot import COMPILED_IN
 
+# The distribution whose packages the programs link, as package URLs name it.
+DISTRIBUTION = "debian-12"
 # Debian's short names that SPDX's list calls otherwise. What is in neither is a reference of its own, with the package's copyright file as its text.
 SPDX_IDS = {"Expat": "MIT", "MIT": "MIT", "Apache-2.0": "Apache-2.0", "Apache-2": "Apache-2.0", "BSD-3-clause": "BSD-3-Clause", "BSD-3-Clause": "BSD-3-Clause",
             "BSD-2-clause": "BSD-2-Clause", "BSD-2-Clause": "BSD-2-Clause", "BSL-1.0": "BSL-1.0", "CC0-1.0": "CC0-1.0", "GPL-2": "GPL-2.0-only",
@@ -20,18 +21,15 @@ SPDX_IDS = {"Expat": "MIT", "MIT": "MIT", "Apache-2.0": "Apache-2.0", "Apache-2"
 class Material:
     """What is in an archive: files by path with their bytes, and the packages that brought them or are compiled in."""
 
-    def __init__(self, title, version, sysroot, files, origins):
-        self.title, self.version, self.sysroot, self.files = title, version, sysroot, files
-        self.owner = {path: sysroot.package_of(inside) for path, inside in origins.items()}
-        self.packages = {}
-        for name in sorted(set(self.owner.values()) - {None} | set(COMPILED_IN)):
-            found = sysroot.version_of(name)
-            if found:
-                self.packages[name] = found
+    def __init__(self, title, version, sysroot, files, owners):
+        """files: {path: bytes}; owners: {path: package}, of those that a package brought."""
+        self.title, self.version, self.architecture, self.files, self.owners = title, version, sysroot.architecture, files, owners
+        self.packages = {package.name: package for package in sorted((*owners.values(), *sysroot.compiled_in()), key=lambda package: package.name)}
 
-    def purl(self, package):
-        version = self.packages[package].replace(":", "%3A").replace("+", "%2B").replace("~", "~")
-        return f"pkg:deb/debian/{package.replace('+', '%2B')}@{version}?arch={self.sysroot.architecture}&distro=debian-12"
+    def purl(self, name):
+        package = self.packages[name]
+        version = package.version.replace(":", "%3A").replace("+", "%2B")
+        return f"pkg:deb/debian/{name.replace('+', '%2B')}@{version}?arch={package.architecture}&distro={DISTRIBUTION}"
 
     def identity(self):
         """A UUID that follows from the contents."""
@@ -42,22 +40,18 @@ class Material:
 
     def licences(self, package):
         """[(SPDX id or None, Debian's name)]"""
-        return [(SPDX_IDS.get(name), name) for name in self.sysroot.licences_of(package)]
-
-
-def moment(time):
-    return datetime.datetime.fromtimestamp(time, datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+        return [(SPDX_IDS.get(name), name) for name in self.packages[package].licences()]
 
 
 def cyclonedx(material, time):
     def licences(package):
         return [{"license": {"id": spdx} if spdx else {"name": name}} for spdx, name in material.licences(package)]
     components = []
-    for package, version in material.packages.items():
-        component = {"type": "library", "bom-ref": "package:" + package, "name": package, "version": version, "purl": material.purl(package)}
+    for package in material.packages:
+        component = {"type": "library", "bom-ref": "package:" + package, "name": package, "version": material.packages[package].version, "purl": material.purl(package)}
         if licences(package):
             component["licenses"] = licences(package)
-        places = sorted(path for path, owner in material.owner.items() if owner == package)
+        places = sorted(path for path, owner in material.owners.items() if owner.name == package)
         if places:
             component["evidence"] = {"occurrences": [{"location": path} for path in places]}
         component["properties"] = [{"name": f"{NAME}:linked", "value": "shared" if places else "compiled in"}]
@@ -66,7 +60,7 @@ def cyclonedx(material, time):
         components.append({"type": "file", "bom-ref": "file:" + path, "name": path,
                            "hashes": [{"alg": "SHA-256", "content": hashlib.sha256(material.files[path]).hexdigest()}]})
     subject = {"type": "application", "bom-ref": "subject", "name": material.title, "version": material.version,
-               "licenses": [{"license": {"id": "Apache-2.0"}}], "purl": f"pkg:generic/{NAME}@{material.version}?arch={material.sysroot.architecture}"}
+               "licenses": [{"license": {"id": "Apache-2.0"}}], "purl": f"pkg:generic/{NAME}@{material.version}?arch={material.architecture}"}
     return {"$schema": "http://cyclonedx.org/schema/bom-1.6.schema.json", "bomFormat": "CycloneDX", "specVersion": "1.6",
             "serialNumber": "urn:uuid:" + material.identity(), "version": 1, "metadata": {"timestamp": moment(time), "component": subject},
             "components": components, "dependencies": [{"ref": "subject", "dependsOn": ["package:" + name for name in material.packages]}]}
@@ -78,13 +72,13 @@ def reference(name):
 
 def spdx(material, time, repository):
     packages, files, relations, texts = [], [], [], {}
-    for package, version in material.packages.items():
+    for package in material.packages:
         identifiers = []
         for known, name in material.licences(package):
             identifiers.append(known or reference(name))
             if not known:
                 texts.setdefault(reference(name), (name, package))
-        packages.append({"SPDXID": "SPDXRef-Package-" + package.replace("+", "-plus"), "name": package, "versionInfo": version, "downloadLocation": "NOASSERTION",
+        packages.append({"SPDXID": "SPDXRef-Package-" + package.replace("+", "-plus"), "name": package, "versionInfo": material.packages[package].version, "downloadLocation": "NOASSERTION",
                          "filesAnalyzed": False, "licenseConcluded": "NOASSERTION", "licenseDeclared": " AND ".join(sorted(set(identifiers))) or "NOASSERTION",
                          "copyrightText": "NOASSERTION", "supplier": "Organization: Debian",
                          "externalRefs": [{"referenceCategory": "PACKAGE-MANAGER", "referenceType": "purl", "referenceLocator": material.purl(package)}]})

@@ -1,12 +1,14 @@
-"""Signatures of a release, in a folder of their own, so that the release itself stays the same bytes: the chart's provenance by gpg, the sums by openssl,
-and the images' by cosign, which signs in the registry and is therefore only named here."""
+"""Signatures of a release, in a folder of their own, so that the release itself stays the same bytes: the chart's provenance by gpg, the sums by openssl.
+The image's is made by cosign, where it is present, in the registry to which the image was pushed."""
 import hashlib
+import json
 import os
 import re
+import shutil
 import subprocess
 import tarfile
 
-from project import NAME, Problem
+from project import NAME, Problem, settings
 
 
 def run(*command, stdin=None):
@@ -25,14 +27,25 @@ def provenance(package):
     return f"{metadata}\n...\nfiles:\n  {os.path.basename(package)}: sha256:{digest}\n"
 
 
+def sign_image(folder, key):
+    """Signs the pushed index by its digest; returns what was signed."""
+    if not shutil.which("cosign"):
+        raise Problem("--cosign: there is no program cosign on PATH; install it, or leave --cosign out")
+    with open(os.path.join(folder, "image/index.json"), encoding="utf-8") as file:
+        entry, = json.load(file)["manifests"]
+    signed = f"{settings(True)['registry']}/{NAME}@{entry['digest']}"
+    run("cosign", "sign", "--yes", "--key", key, signed)
+    return signed
+
+
 def sign(options):
     folder, out = options.folder, options.signatures
     packages = [name for name in os.listdir(folder) if re.fullmatch(rf"{NAME}-[\d.]+\.tgz", name)]
     sums = os.path.join(folder, "SHA256SUMS")
     if len(packages) != 1 or not os.path.isfile(sums):
         raise Problem(f"{folder}: no folder that scripts/release build wrote (it has {len(packages)} charts and {'a' if os.path.isfile(sums) else 'no'} SHA256SUMS)")
-    if not options.gpg and not options.openssl:
-        raise Problem("nothing to sign with: give --gpg KEY for the chart, --openssl KEY.pem for the sums, or both")
+    if not options.gpg and not options.openssl and not options.cosign:
+        raise Problem("nothing to sign with: give --gpg KEY for the chart, --openssl KEY.pem for the sums, --cosign KEY for the image in its registry")
     os.makedirs(out, exist_ok=True)
     if options.gpg:
         text = provenance(os.path.join(folder, packages[0]))
@@ -41,6 +54,8 @@ def sign(options):
             file.write(signed)
     if options.openssl:
         run("openssl", "dgst", "-sha256", "-sign", options.openssl, "-out", os.path.join(out, "SHA256SUMS.sig"), sums)
+    if options.cosign:
+        print(f"signed in its registry: {sign_image(folder, options.cosign)}")
     print(f"{out}: {', '.join(sorted(os.listdir(out)))}")
 
 
@@ -50,4 +65,5 @@ def add_parser(verbs):
     parser.add_argument("signatures")
     parser.add_argument("--gpg", metavar="KEY")
     parser.add_argument("--openssl", metavar="KEY.pem")
+    parser.add_argument("--cosign", metavar="KEY", help="of the image that was pushed to the registry of project.json")
     parser.set_defaults(run=sign)

@@ -1,5 +1,7 @@
 """A control plane of real binaries for a test: etcd and kube-apiserver from $KUBEBUILDER_ASSETS, with RBAC, service accounts and static tokens.
-Python's standard library only. No controllers run: the test creates their objects (default service accounts, nodes)."""
+Python's standard library only. No controllers run: the test creates their objects (default service accounts, nodes).
+
+DRA_REAL_EMULATES=1.35: the Kubernetes programs serve the APIs and gates of that release (--emulated-version); a 1.36 emulates 1.33 to 1.35."""
 import os
 import secrets
 import shutil
@@ -40,6 +42,9 @@ class RealCluster:
         return all(os.access(os.path.join(folder, name), os.X_OK) for name in needed)
 
     def start(self, name, *arguments):
+        emulated = os.environ.get("DRA_REAL_EMULATES")
+        if emulated and name.startswith("kube-"):
+            arguments += (f"--emulated-version=kube={emulated}",)
         with open(os.path.join(self.folder, name + ".log"), "w", encoding="utf-8") as log:
             self.processes.append(subprocess.Popen([os.path.join(self.programs, name), *arguments], stdout=log, stderr=log, stdin=subprocess.DEVNULL))
 

@@ -39,6 +39,8 @@ def slice_of(node, prefix="gpu", generation=1):
 
 
 class Run:
+    controllers = "serviceaccount-controller,resourceclaim-controller"  # of kube-controller-manager
+
     def __init__(self, options):
         self.options, self.manager = options, None
         self.cluster = real_cluster.RealCluster()
@@ -46,7 +48,7 @@ class Run:
     def __enter__(self):
         self.cluster.__enter__()
         self.api, self.kubeconfig = self.cluster.api("admin"), self.cluster.kubeconfig("admin")
-        self.cluster.start("kube-controller-manager", f"--kubeconfig={self.kubeconfig}", "--controllers=serviceaccount-controller,resourceclaim-controller",
+        self.cluster.start("kube-controller-manager", f"--kubeconfig={self.kubeconfig}", f"--controllers={self.controllers}",
                            "--secure-port=0", f"--service-account-private-key-file={self.cluster.folder}/sa.key", "--leader-elect=false")
         self.cluster.wait_for(lambda: self.api.request("GET", CORE + "/namespaces/default/serviceaccounts/default")[0] == 200, 90, "the service account")
         self.api.create(rest.RESOURCE + "/deviceclasses", {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": "gpu"},

@@ -53,7 +53,7 @@ def replica_set(name, replicas, spec):
 
 def manage(run, mode, claims, *arguments):
     run.manager = managers.Manager(os.path.join(run.programs, "dra-controller-manager"), run.kubeconfig, os.path.join(run.cluster.folder, "manager.log"),
-                                   ["--leader-elect=false", "--scheduler-names=ours", *arguments])
+                                   ["--leader-elect=false", *(["--scheduler-names=ours"] if mode == "bind" else []), *arguments])
     chosen = {"--scheduling=bind": f"--scheduling={mode}", "--claim-templates=own": f"--claim-templates={claims}"}
     run.manager.arguments = [chosen.get(argument, argument) for argument in run.manager.arguments]
     run.manager.start()
@@ -139,7 +139,7 @@ def flags(options):
     for value in ("yess", "On", "1", " on"):
         done = subprocess.run([program, f"--recreate-pinned-pods={value}"], capture_output=True, text=True, timeout=30)
         said = done.stdout + done.stderr
-        assert done.returncode == 1 and f"--recreate-pinned-pods: {value}" in said and "off" in said and said.count("\n") == 1, (value, done.returncode, said)
+        assert done.returncode == 1 and f'--recreate-pinned-pods: "{value}"' in said and "off" in said and said.count("\n") == 1, (value, done.returncode, said)
     print("flags: refused by name", flush=True)
 
 

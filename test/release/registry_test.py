@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """A release in a registry: Debian's docker-registry on loopback, filled by skopeo as docs/release.md says, then Helm 3 and 4 render and install the chart from
-there, and from the .tgz, into the embedded API server; the image that they name is the one in the registry.
+there, and from the .tgz, into the embedded API server; the image that they name is the one in the registry. An upgrade whose pods do not become ready is
+rolled back, and one that went well can be (docs/upgrade.md).
 
 Usage: registry_test.py RELEASE FOLDER_OF_PROGRAMS
 """
@@ -12,6 +13,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import urllib.request
 
@@ -86,6 +88,41 @@ def install(helm, chart, kubeconfig, name, plain):
     return deployment["spec"]["template"]["spec"]["containers"][0]["image"]
 
 
+def give_addresses(api, name, stopped):
+    """Helm waits until a Service has an address, which the embedded API server gives to none."""
+    while not stopped.wait(0.2):
+        status, service = api.request("GET", f"/api/v1/namespaces/{name}/services/{NAME}")
+        if status == 200 and not service["spec"].get("clusterIP"):
+            api.request("PATCH", f"/api/v1/namespaces/{name}/services/{NAME}", {"spec": {"clusterIP": "10.96.0.7", "clusterIPs": ["10.96.0.7"]}},
+                        "application/merge-patch+json")
+
+
+def roll_back(helm, chart, kubeconfig, name):
+    """The commands of docs/upgrade.md: an upgrade to nodes that do not exist fails and leaves the revision before; a good one is rolled back by hand."""
+    api = rest.Api(kubeconfig)
+    words = ["--namespace", name, "--kubeconfig", kubeconfig]
+
+    def template():
+        return api.get(f"/apis/apps/v1/namespaces/{name}/deployments/{NAME}")["spec"]["template"]["spec"]
+
+    def revision():
+        return json.loads(run(helm, "history", name, *words, "-o", "json"))[-1]
+    quiet, stopped = ["--set", "uninstall.releaseGates=false"], threading.Event()
+    threading.Thread(target=give_addresses, args=(rest.Api(kubeconfig), name, stopped), daemon=True).start()
+    run(helm, "install", name, chart, *words, "--create-namespace", "--wait", "--timeout", "60s", *quiet)
+    atomic = "--rollback-on-failure" if helm.endswith("helm4") else "--atomic"
+    upgrade = [helm, "upgrade", name, chart, *words, "--reset-then-reuse-values", atomic, "--timeout"]
+    failed = subprocess.run([*upgrade, "15s", "--set", "nodeSelector.nowhere=here"], capture_output=True, text=True, check=False, timeout=300)
+    assert failed.returncode != 0 and "rolled back" in failed.stderr, failed
+    assert "nowhere" not in template().get("nodeSelector", {}) and revision()["status"] == "deployed", (template(), revision())
+    run(*upgrade, "60s", "--set", "claimTemplates=own")
+    assert "--claim-templates=own" in template()["containers"][0]["args"] and "nowhere" not in template().get("nodeSelector", {}), template()
+    run(helm, "rollback", name, *words, "--wait", "--timeout", "60s")
+    assert "--claim-templates=own" not in template()["containers"][0]["args"] and revision()["description"].startswith("Rollback"), revision()
+    run(helm, "uninstall", name, *words)
+    stopped.set()
+
+
 def main():
     release, programs = os.path.abspath(sys.argv[1]), os.path.abspath(sys.argv[2])
     needed = [os.path.join(TOOLS, name) for name in ("usr/bin/docker-registry", "usr/bin/skopeo", "helm3", "helm4")]
@@ -102,7 +139,7 @@ def main():
         assert digest_there(host, version) == digest, "the index in the registry is another one than the chart pins"
         fleet = os.path.join(folder, "fleet.yaml")
         with open(fleet, "w", encoding="utf-8") as out:
-            out.write(rest.fleet(1, 1))
+            out.write(rest.fleet(3, 1))
         with charts.sandbox_of(programs, fleet) as box:
             for helm in ("helm3", "helm4"):
                 tool = os.path.join(TOOLS, helm)
@@ -110,6 +147,11 @@ def main():
                     image = install(tool, chart, box.kubeconfig, NAME, words)
                     assert image.endswith("@" + digest), image
                     passed += 1
+        # With a manager, which binds the pods that Helm waits for.
+        for helm in ("helm3", "helm4"):
+            with charts.sandbox.Sandbox(os.path.join(programs, "dra-sandbox"), ["--fleet", fleet]) as box:
+                roll_back(os.path.join(TOOLS, helm), os.path.join(release, f"{NAME}-{version}.tgz"), box.kubeconfig, NAME)
+            passed += 1
         shutil.rmtree(os.path.join(folder, "data"), ignore_errors=True)
     print(f"{passed + 1} passed, 0 failed")
     return 0

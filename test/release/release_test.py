@@ -4,7 +4,10 @@ install.yaml, bills that name every file, signatures that verify, and what is re
 
 Usage: release_test.py FOLDER_OF_PROGRAMS [--twice]     # --twice: a second release of the same programs has the same bytes
 """
+import glob
+import gzip
 import hashlib
+import io
 import json
 import os
 import re
@@ -91,20 +94,28 @@ def check_completions(programs, place):
     assert completed("dra-sandbox", "up", "LIC") == ["LICENSE"], "a file's name where no flag fits"
 
 
-def check_krew(folder, listed, place):
+def check_krew(programs, folder, listed, place):
     """What krew documents: the archive's sum is the manifest's, its entries are files and folders only, `files` moves them, and `bin` is linked."""
     with open(os.path.join(folder, "dra.yaml"), encoding="utf-8") as file:
         manifest = file.read()
-    for uri, digest in re.findall(r"uri: (\S+)\n\s+sha256: (\w+)", manifest):
+    for platform in manifest.split("  - selector:")[1:]:
+        machine, uri, digest, program, source, target = (re.search(rf"\b{key}: (\S+)", platform).group(1).strip('"')
+                                                         for key in ("arch", "uri", "sha256", "bin", "from", "to"))
         assert listed[uri.rsplit("/", 1)[1]] == digest and f"/v{version()}/" in uri, uri
+        unpacked, store = os.path.join(place, machine + "-unpacked"), os.path.join(place, machine)
         with tarfile.open(os.path.join(folder, uri.rsplit("/", 1)[1])) as tar:
             assert all(entry.isfile() or entry.isdir() for entry in tar.getmembers()), "an entry that krew refuses"
             assert not any(entry.name.startswith(("/", "..")) for entry in tar.getmembers())
-            tar.extractall(os.path.join(place, "store"))
-    linked = os.path.join(place, "kubectl-dra")
-    os.symlink(os.path.join(place, "store", re.search(r"bin: (\S+)", manifest).group(1)), linked)
-    done = subprocess.run([linked, "--version"], capture_output=True, text=True, check=False)
-    assert done.returncode == 0 and version() in done.stdout, done
+            tar.extractall(unpacked)
+        for path in glob.glob(os.path.join(unpacked, source)):
+            os.makedirs(os.path.join(store, target), exist_ok=True)
+            os.rename(path, os.path.join(store, target, os.path.basename(path)))
+        assert os.path.isfile(os.path.join(store, "LICENSE")), "krew's index wants a licence in the archive"
+        linked = os.path.join(place, f"kubectl-dra-{machine}")
+        os.symlink(os.path.join(store, program), linked)
+        if machine == architecture(programs):
+            done = subprocess.run([linked, "--version"], capture_output=True, text=True, check=False)
+            assert done.returncode == 0 and version() in done.stdout, done
 
 
 def check_chart(folder, place):
@@ -151,6 +162,32 @@ def check_bills(folder):
         assert named == {info["licenseId"] for info in bill["hasExtractedLicensingInfos"]}, named
 
 
+def check_image(folder):
+    """Certificates are those of Debian's package, whatever this machine trusts beside them; all that is in the image or compiled in has its copyright file there."""
+    with open(os.path.join(folder, "image/index.json"), encoding="utf-8") as file:
+        entry, = json.load(file)["manifests"]
+    trusted = set()
+    for path in glob.glob("/usr/share/ca-certificates/mozilla/*.crt"):
+        with open(path, encoding="ascii") as file:
+            trusted.add(file.read().strip())
+    for one in json.loads(blob(folder, "image", entry["digest"]))["manifests"]:
+        manifest = json.loads(blob(folder, "image", one["digest"]))
+        config = json.loads(blob(folder, "image", manifest["config"]["digest"]))
+        assert config["architecture"] == one["platform"]["architecture"] and config["created"].endswith("Z") and not config["created"].startswith("1970"), config
+        with tarfile.open(fileobj=io.BytesIO(gzip.decompress(blob(folder, "image", manifest["layers"][0]["digest"])))) as tar:
+            names = {entry.name for entry in tar.getmembers()}
+            certificates = tar.extractfile("etc/ssl/certs/ca-certificates.crt").read().decode("ascii")
+        found = {text.strip() + "\n-----END CERTIFICATE-----" for text in certificates.split("-----END CERTIFICATE-----") if text.strip()}
+        assert found == trusted, f"{len(found - trusted)} certificates of authorities that Debian's package does not have"
+        bill = find(folder, f"{NAME}-image-", f"-{config['architecture']}.spdx.json")
+        with open(bill, encoding="utf-8") as file:
+            packages = json.load(file)["packages"][1:]
+        assert {package["name"] for package in packages} >= {"tzdata", "ca-certificates", "libc6", "nlohmann-json3-dev"}, packages
+        assert all(package["licenseDeclared"] != "NOASSERTION" for package in packages)
+        missing = {package["name"] for package in packages if f"usr/share/doc/{package['name']}/copyright" not in names}
+        assert not missing and f"usr/share/doc/{NAME}/LICENSE" in names, missing
+
+
 def check_signatures(folder, place):
     home = os.path.join(place, "gnupg")
     os.mkdir(home, 0o700)
@@ -168,6 +205,17 @@ def check_signatures(folder, place):
     run("openssl", "pkey", "-in", key, "-pubout", "-out", key + ".pub")
     out = os.path.join(place, "signatures")
     run(sys.executable, os.path.join(ROOT, "scripts/release"), "sign", folder, out, "--gpg", "release@example.com", "--openssl", key)
+    # A stand-in for cosign says with what it was called: the image's index by its digest.
+    stand_in = os.path.join(place, "cosign")
+    with open(stand_in, "w", encoding="utf-8") as file:
+        file.write(f'#!/bin/sh\necho "$@" > {place}/called\n')
+    os.chmod(stand_in, 0o755)
+    environment["PATH"] = place + os.pathsep + environment["PATH"]
+    run(sys.executable, os.path.join(ROOT, "scripts/release"), "sign", folder, out, "--cosign", "cosign.key")
+    with open(os.path.join(folder, "image/index.json"), encoding="utf-8") as file:
+        digest = json.load(file)["manifests"][0]["digest"]
+    with open(os.path.join(place, "called"), encoding="utf-8") as file:
+        assert re.fullmatch(rf"sign --yes --key cosign.key \S+/{NAME}@{digest}\n", file.read())
     sums_file = os.path.join(folder, "SHA256SUMS")
     run("openssl", "dgst", "-sha256", "-verify", key + ".pub", "-signature", os.path.join(out, "SHA256SUMS.sig"), sums_file)
     package = find(folder, f"{NAME}-{version()}", ".tgz")
@@ -207,7 +255,7 @@ def main():
     with tempfile.TemporaryDirectory(prefix="dra-release-") as place:
         folder = build(programs, os.path.join(place, "first"))
         listed = sums(folder)
-        checks = [lambda at: check_krew(folder, listed, at), lambda at: check_chart(folder, at), lambda at: check_bills(folder),
+        checks = [lambda at: check_krew(programs, folder, listed, at), lambda at: check_chart(folder, at), lambda _: check_bills(folder), lambda _: check_image(folder),
                   lambda at: check_completions(programs, at), lambda at: check_refusals(programs, folder, at)]
         if subprocess.run(["unshare", "--user", "--map-root-user", "true"], capture_output=True, check=False).returncode == 0:
             checks.append(lambda at: check_empty_root(folder, at))
