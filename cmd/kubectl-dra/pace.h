@@ -9,7 +9,7 @@ namespace dra::kubectl {
 
 constexpr Duration kWatchEvery = std::chrono::seconds(2);
 constexpr Duration kRetryAtMost = std::chrono::seconds(30);  // after failures
-constexpr int kReadingShare = 9;  // pause after a round, in multiples of its reading time
+constexpr int kReadingShare = 9;                             // pause after a round, in multiples of its reading time
 
 inline Duration pause_after(Duration reading) {
   return std::max(kWatchEvery, reading * kReadingShare);

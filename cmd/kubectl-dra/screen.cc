@@ -1,6 +1,6 @@
 // Three threads: this one has the terminal and never waits for the cluster; one reads the cluster again and again, at
-// the pace of -w; one answers questions from what was read last, so that a server that does not answer keeps nobody from
-// looking. The program ends without waiting for them.
+// the pace of -w; one answers questions from what was read last, so that a server that does not answer keeps nobody
+// from looking. The program ends without waiting for them.
 #include "cmd/kubectl-dra/screen.h"
 
 #include <unistd.h>
@@ -65,6 +65,7 @@ Result<inspect::Answer> answer_to(const Question& question, const Call& asked,
   Call call = asked;
   call.words = question.words;
   call.common.ns = question.ns;
+  call.common.all_namespaces = false;  // a question without a namespace is about all of them
   call.common.output.clear();
   if (!question.selected) call.common.selector.clear();
   call.use(std::move(objects));
@@ -103,7 +104,8 @@ void answer_questions(Shared& shared, const Call& call) {
       std::unique_lock lock(shared.mutex);
       shared.changed.wait(lock, [&] { return shared.reads != reads || shared.asked != asked; });
       // The same objects give the first view the answer that it has.
-      questions.assign(shared.wanted.begin() + (shared.reads == reads && shared.wanted.size() > 1 ? 1 : 0), shared.wanted.end());
+      questions.assign(shared.wanted.begin() + (shared.reads == reads && shared.wanted.size() > 1 ? 1 : 0),
+                       shared.wanted.end());
       reads = shared.reads;
       asked = shared.asked;
       objects = shared.objects;
@@ -124,9 +126,12 @@ void hear_news(Shared& shared, screen::State& state) {
     news.swap(shared.news);
   }
   for (News& one : news) {
-    if (!one.question) screen::lose(state, one.answer.error().message());
-    else if (!one.answer) screen::refuse(state, *one.question, one.answer.error().message());
-    else screen::hear(state, *one.question, std::move(*one.answer), one.as_of);
+    if (!one.question)
+      screen::lose(state, one.answer.error().message());
+    else if (!one.answer)
+      screen::refuse(state, *one.question, one.answer.error().message());
+    else
+      screen::hear(state, *one.question, std::move(*one.answer), one.as_of);
   }
 }
 
@@ -157,7 +162,8 @@ void run_screen(Terminal& terminal, Shared& shared, screen::State& state) {
       screen::resize(state, terminal.size());
       before.reset();
     }
-    for (const screen::Key& key : heard.bytes.empty() && !heard.news && !heard.resized ? reader.rest() : reader.feed(heard.bytes)) {
+    for (const screen::Key& key :
+         heard.bytes.empty() && !heard.news && !heard.resized ? reader.rest() : reader.feed(heard.bytes)) {
       switch (screen::step(state, key)) {
         case screen::Effect::kQuit:
           return;
@@ -176,8 +182,9 @@ void run_screen(Terminal& terminal, Shared& shared, screen::State& state) {
 
 }  // namespace
 
-bool has_screen(const Verb& verb, inspect::Format format) {
-  return verb.name == "top" && (format == inspect::Format::kTable || format == inspect::Format::kWide) && Terminal::can_show();
+bool has_screen(const Verb& verb, const CommonFlags& common, inspect::Format format) {
+  return verb.name == "top" && !common.no_headers && !common.times &&
+         (format == inspect::Format::kTable || format == inspect::Format::kWide) && Terminal::can_show();
 }
 
 int show_screen(const Call& call, inspect::Format format) {
@@ -200,7 +207,8 @@ int show_screen(const Call& call, inspect::Format format) {
   auto terminal = Terminal::open();
   if (!terminal) return complain(terminal.error().message(), inspect::Status::kUnknown);
   shared.terminal = terminal->get();
-  screen::State state = screen::begin(question, {format == inspect::Format::kWide, call.common.sort_by, question.ns, source, (*terminal)->size()});
+  screen::State state = screen::begin(
+      question, {format == inspect::Format::kWide, call.common.sort_by, question.ns, source, (*terminal)->size()});
   screen::hear(state, question, std::move(*answer), time_of((*loaded)->taken));
   shared.wanted = {question};
   Call reading = call;

@@ -39,7 +39,17 @@ void leave() {
   ::tcsetattr(STDIN_FILENO, TCSANOW, &g_before);
 }
 
+void on_stop(int number);
+
+void handle(int number, void (*handler)(int)) {
+  struct sigaction action {};
+  action.sa_handler = handler;
+  sigemptyset(&action.sa_mask);
+  ::sigaction(number, &action, nullptr);
+}
+
 bool enter() {
+  handle(SIGTSTP, &on_stop);
   termios raw = g_before;
   raw.c_iflag &= ~static_cast<tcflag_t>(BRKINT | ICRNL | INPCK | ISTRIP | IXON);
   raw.c_lflag &= ~static_cast<tcflag_t>(ECHO | ICANON | IEXTEN | ISIG);
@@ -62,11 +72,11 @@ void on_news(int number) {
   errno = kept;
 }
 
-void handle(int number, void (*handler)(int)) {
-  struct sigaction action {};
-  action.sa_handler = handler;
-  sigemptyset(&action.sa_mask);
-  ::sigaction(number, &action, nullptr);
+// Stops as any program does, but with the terminal as it was; SIGCONT enters anew.
+void on_stop(int number) {
+  leave();
+  std::signal(number, SIG_DFL);
+  std::raise(number);
 }
 
 }  // namespace
@@ -92,6 +102,7 @@ Result<std::unique_ptr<Terminal>> Terminal::open() {
 Terminal::~Terminal() {
   leave();
   for (const int number : kCrashes) std::signal(number, SIG_DFL);
+  std::signal(SIGTSTP, SIG_DFL);
   // Whoever is still at work may wake it: the pipe stays.
 }
 
@@ -117,7 +128,8 @@ Terminal::Heard Terminal::wait(int limit_ms) {
     char bytes[kMaxTyped];
     const ssize_t got = ::read(STDIN_FILENO, bytes, sizeof bytes);
     if (got > 0) heard.bytes.assign(bytes, static_cast<size_t>(got));
-    heard.closed = got == 0 || (got < 0 && errno != EINTR && errno != EAGAIN);
+    const bool failed = got < 0 && errno != EINTR && errno != EAGAIN;
+    heard.closed = failed || (got <= 0 && (of[0].revents & (POLLHUP | POLLERR | POLLNVAL)) != 0);
   }
   return heard;
 }
@@ -139,7 +151,9 @@ screen::Size Terminal::size() const {
 
 void Terminal::suspend() {
   leave();
-  std::raise(SIGSTOP);
+  std::signal(SIGTSTP, SIG_DFL);
+  // Of the whole job, as the terminal does it: a script that waits for this program is stopped, too.
+  ::kill(0, SIGTSTP);
   // Whoever lets it go on sends SIGCONT, which enters anew.
 }
 

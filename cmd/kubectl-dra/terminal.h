@@ -21,11 +21,11 @@ class Terminal {
   Terminal& operator=(const Terminal&) = delete;
 
   struct Heard {
-    std::string bytes;        // that were typed
-    bool closed = false;      // the terminal is gone
-    bool resized = false;     // also after the program was stopped and goes on
-    bool ended = false;       // by a signal
-    bool news = false;        // wake() was called
+    std::string bytes;     // that were typed
+    bool closed = false;   // the terminal is gone
+    bool resized = false;  // also after the program was stopped and goes on
+    bool ended = false;    // by a signal
+    bool news = false;     // wake() was called
   };
   // Waits for one of these, at most `limit_ms` (-1: without a limit).
   Heard wait(int limit_ms);

@@ -57,7 +57,7 @@ Result<std::string> comparable(const Verb& verb, const Round& round, Timestamp t
 }  // namespace
 
 int watch(const Verb& verb, const Call& call, inspect::Format format) {
-  if (has_screen(verb, format)) return show_screen(call, format);
+  if (has_screen(verb, call.common, format)) return show_screen(call, format);
   std::signal(SIGINT, &end_with_status);
   std::signal(SIGTERM, &end_with_status);
   const SystemClock clock;

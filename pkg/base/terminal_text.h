@@ -15,8 +15,9 @@
 
 namespace dra {
 
-// Spells out what is not for a terminal: C0 but the newline, DEL, C1, marks of direction (U+061C, U+200E, U+200F, U+202A
-// to U+202E, U+2066 to U+2069), the separators of lines and paragraphs (U+2028, U+2029), and bytes that are not UTF-8.
+// Spells out what is not for a terminal: C0 but the newline, DEL, C1, marks of direction (U+061C, U+200E, U+200F,
+// U+202A to U+202E, U+2066 to U+2069), the separators of lines and paragraphs (U+2028, U+2029), and bytes that are not
+// UTF-8.
 std::string visible_text(std::string_view text);
 
 // Columns that a code point takes: 0 (combining, joiners), 1 or 2.

@@ -12,24 +12,31 @@ TEST(TerminalText, SpellsOutWhatATerminalWouldObey) {
   EXPECT_EQ(visible_text("plain-name_1"), "plain-name_1");
   EXPECT_EQ(visible_text("a\x1b[2J\x07\x7f\tb"), "a\\x1b[2J\\x07\\x7f\\x09b");
   EXPECT_EQ(visible_text(std::string_view("a\0b", 3)), "a\\x00b");
-  EXPECT_EQ(visible_text("csi \xc2\x9b" "2J"), "csi \\u009b2J");
-  EXPECT_EQ(visible_text("\xe2\x80\xae" "gnp\xe2\x81\xa6"), "\\u202egnp\\u2066");
+  EXPECT_EQ(visible_text("csi \xc2\x9b"
+                         "2J"),
+            "csi \\u009b2J");
+  EXPECT_EQ(visible_text("\xe2\x80\xae"
+                         "gnp\xe2\x81\xa6"),
+            "\\u202egnp\\u2066");
   EXPECT_EQ(visible_text("\xe2\x80\xa8"), "\\u2028");
   EXPECT_EQ(visible_text("two\nlines"), "two\nlines");
-  EXPECT_EQ(visible_text("\x9b" "31m \xc3"), "\\x9b31m \\xc3") << "bytes that are not UTF-8, one of which is CSI in Latin-1";
+  EXPECT_EQ(visible_text("\x9b"
+                         "31m \xc3"),
+            "\\x9b31m \\xc3")
+      << "bytes that are not UTF-8, one of which is CSI in Latin-1";
   EXPECT_EQ(visible_text("gr\xc3\xbc\xc3\x9f \xe6\xbc\xa2"), "gr\xc3\xbc\xc3\x9f \xe6\xbc\xa2");
 }
 
 TEST(TerminalText, CountsColumns) {
   EXPECT_EQ(columns_of(""), 0U);
   EXPECT_EQ(columns_of("abc"), 3U);
-  EXPECT_EQ(columns_of("\xe6\xbc\xa2\xe5\xad\x97"), 4U);      // two Han characters
-  EXPECT_EQ(columns_of("e\xcc\x81"), 1U);                     // e and a combining acute
-  EXPECT_EQ(columns_of("\xf0\x9f\x9a\x80"), 2U);              // a rocket
-  EXPECT_EQ(columns_of("\xef\xbc\xa1"), 2U);                  // fullwidth A
-  EXPECT_EQ(columns_of("\xed\x95\x9c"), 2U);                  // a Hangul syllable
-  EXPECT_EQ(columns_of("\xe2\x80\x8b"), 0U);                  // zero width space
-  EXPECT_EQ(columns_of("\xd9\x85"), 1U);                      // Arabic
+  EXPECT_EQ(columns_of("\xe6\xbc\xa2\xe5\xad\x97"), 4U);  // two Han characters
+  EXPECT_EQ(columns_of("e\xcc\x81"), 1U);                 // e and a combining acute
+  EXPECT_EQ(columns_of("\xf0\x9f\x9a\x80"), 2U);          // a rocket
+  EXPECT_EQ(columns_of("\xef\xbc\xa1"), 2U);              // fullwidth A
+  EXPECT_EQ(columns_of("\xed\x95\x9c"), 2U);              // a Hangul syllable
+  EXPECT_EQ(columns_of("\xe2\x80\x8b"), 0U);              // zero width space
+  EXPECT_EQ(columns_of("\xd9\x85"), 1U);                  // Arabic
   EXPECT_EQ(columns_of("\xff"), 1U);
 }
 
@@ -52,14 +59,18 @@ TEST(TerminalText, CutsBetweenCharacters) {
 // Any bytes: what is made visible has no control character, is UTF-8, and keeps to its columns however it is cut.
 TEST(TerminalText, RandomBytesKeepToTheirColumns) {
   SeededRandom random(20261128);
-  const std::string pieces[] = {"a", "\x1b[", "\xc2\x9b", "\xe6\xbc\xa2", "\xcc\x81", "\xe2\x80\xae", "\xff", "\xf0\x9f\x9a\x80", "\n", "\x7f", "\xe2\x80\x8d"};
+  const std::string pieces[] = {"a",        "\x1b[",        "\xc2\x9b",    "\xe6\xbc\xa2",
+                                "\xcc\x81", "\xe2\x80\xae", "\xff",        "\xf0\x9f\x9a\x80",
+                                "\n",       "\x7f",         "\xe2\x80\x8d"};
   for (int round = 0; round < 2000; ++round) {
     std::string text;
     for (uint64_t i = random.below(30); i > 0; --i)
-      text += random.below(4) == 0 ? std::string(1, static_cast<char>(random.below(256))) : pieces[random.below(std::size(pieces))];
+      text += random.below(4) == 0 ? std::string(1, static_cast<char>(random.below(256)))
+                                   : pieces[random.below(std::size(pieces))];
     const std::string visible = visible_text(text);
     ASSERT_TRUE(is_valid_utf8(visible)) << round;
-    for (const char c : visible) ASSERT_TRUE(c == '\n' || (static_cast<unsigned char>(c) >= 0x20 && c != 0x7f)) << round;
+    for (const char c : visible)
+      ASSERT_TRUE(c == '\n' || (static_cast<unsigned char>(c) >= 0x20 && c != 0x7f)) << round;
     ASSERT_EQ(visible.find("\xc2\x9b"), std::string::npos) << round;
     ASSERT_EQ(visible_text(visible), visible) << round;
     for (size_t width = 0; width <= columns_of(visible) + 1; ++width) {

@@ -26,7 +26,8 @@ constexpr const char* kHelp[] = {
     "Ctrl-L               draw anew; Ctrl-Z suspends",
     "q, Ctrl-C            end, with the status of the first view's answer",
     "",
-    "Nothing is written to the cluster. It is read again every 2 s at most; what is shown stays when it cannot be read.",
+    "Nothing is written to the cluster. It is read again every 2 s at most; what is shown stays when it cannot be "
+    "read.",
 };
 
 Shade shade_of(inspect::Tone tone) {
@@ -78,7 +79,8 @@ Line line_of_heads(const View& view) {
   for (size_t i = 0; i < view.page.heads.size(); ++i) {
     if (i > 0) line.push_back({kGap, Shade::kHead});
     const bool sorted = view.page.keys[i] == view.order.column;
-    line.push_back({padded(view.page.heads[i], view.page.widths[i], view.page.numbers[i]), sorted ? Shade::kTitle : Shade::kHead});
+    line.push_back(
+        {padded(view.page.heads[i], view.page.widths[i], view.page.numbers[i]), sorted ? Shade::kTitle : Shade::kHead});
   }
   return line;
 }
@@ -96,7 +98,8 @@ Line line_of_row(const View& view, size_t at, size_t columns) {
     width += columns_of(text);
     line.push_back({std::move(text), chosen ? Shade::kChosen : shade_of(row.tones[i])});
   }
-  if (chosen && width < columns + view.left) line.push_back({std::string(columns + view.left - width, ' '), Shade::kChosen});
+  if (chosen && width < columns + view.left)
+    line.push_back({std::string(columns + view.left - width, ' '), Shade::kChosen});
   return line;
 }
 
@@ -112,7 +115,8 @@ Line line_of_page(const View& view, const Layout& layout, size_t at, size_t colu
   const size_t rows = view.page.rows.size(), end_of_rows = layout.first_row + rows;
   if (at < layout.before.size()) return {{layout.before[at]}};
   if (at >= layout.first_row && at < end_of_rows) return line_of_row(view, at - layout.first_row, columns);
-  if (at < layout.first_row) return at + 1 == layout.first_row && rows > 0 && !layout.head_stays ? line_of_heads(view) : Line{};
+  if (at < layout.first_row)
+    return at + 1 == layout.first_row && rows > 0 && !layout.head_stays ? line_of_heads(view) : Line{};
   const size_t after = at - end_of_rows;
   const size_t gap = end_of_rows > 0 ? 1 : 0;
   return after < gap || after - gap >= layout.after.size() ? Line{} : Line{{layout.after[after - gap]}};
@@ -128,14 +132,16 @@ Line both_ends(const std::string& left, const std::string& right, Shade shade, s
 std::string counted_rows(const View& view) {
   if (!view.answer || view.answer->tables.empty()) return "";
   const size_t all = view.answer->tables.front().rows.size(), here = view.page.rows.size();
-  return here == all ? " (" + std::to_string(all) + ")" : " (" + std::to_string(here) + " of " + std::to_string(all) + ")";
+  return here == all ? " (" + std::to_string(all) + ")"
+                     : " (" + std::to_string(here) + " of " + std::to_string(all) + ")";
 }
 
 Line title_line(const State& state, const View& view) {
   const std::string path = state.views.size() > 1 ? " <" : "";
   std::string right = visible_text(state.options.source);
   if (!view.as_of.empty()) right += "  as of " + view.as_of;
-  return both_ends(" " + title_of(view.question) + counted_rows(view) + path, right + " ", Shade::kTitle, state.options.size.columns);
+  return both_ends(" " + title_of(view.question) + counted_rows(view) + path, right + " ", Shade::kTitle,
+                   state.options.size.columns);
 }
 
 std::string one_line_of(const std::string& text) {
@@ -154,14 +160,17 @@ Line second_line(const State& state, const View& view) {
   if (!view.page.notes.empty()) return {{"note: " + view.page.notes.front(), Shade::kWarn}};
   const auto sorted = std::find(view.page.keys.begin(), view.page.keys.end(), view.order.column);
   if (sorted != view.page.keys.end())
-    return {{"sorted by " + view.page.heads[static_cast<size_t>(sorted - view.page.keys.begin())] + (view.order.reversed ? ", reversed" : ""), Shade::kDim}};
+    return {{"sorted by " + view.page.heads[static_cast<size_t>(sorted - view.page.keys.begin())] +
+                 (view.order.reversed ? ", reversed" : ""),
+             Shade::kDim}};
   if (view.order.reversed) return {{"reversed", Shade::kDim}};
   return {};
 }
 
 void draw_help(Frame& frame, Size size) {
   for (const char* text : kHelp)
-    for (const std::string& line : split(inspect::wrapped(text, std::max<size_t>(size.columns, 10)), '\n')) frame.push_back({{line}});
+    for (const std::string& line : split(inspect::wrapped(text, std::max<size_t>(size.columns, 10)), '\n'))
+      frame.push_back({{line}});
 }
 
 }  // namespace
@@ -201,9 +210,11 @@ Frame draw(const State& state) {
   const size_t body = size.lines > kBottomLines ? size.lines - kBottomLines : 0;
   frame.resize(body);
   if (size.lines > 0)
-    frame.push_back({{state.mode == Mode::kHelp ? "any key goes back"
-                      : state.mode == Mode::kFilter ? "Enter keeps the filter  Escape clears it"
-                      : "Enter who  e explain  / filter  s sort  1-5 views  Esc back  ? help  q quit", Shade::kDim}});
+    frame.push_back(
+        {{state.mode == Mode::kHelp     ? "any key goes back"
+          : state.mode == Mode::kFilter ? "Enter keeps the filter  Escape clears it"
+                                        : "Enter who  e explain  / filter  s sort  1-5 views  Esc back  ? help  q quit",
+          Shade::kDim}});
   for (Line& line : frame) line = fitted_line(line, 0, size.columns);
   return frame;
 }

@@ -50,7 +50,8 @@ void rebuild(State& state, View& view) {
   const std::string key = view.cursor < view.page.rows.size() ? view.page.rows[view.cursor].key : "";
   const size_t before = view.cursor;
   view.page = page_of(*view.answer, view.question, view.order, view.filter, state.options.wide);
-  const auto same = std::find_if(view.page.rows.begin(), view.page.rows.end(), [&](const Row& row) { return row.key == key; });
+  const auto same =
+      std::find_if(view.page.rows.begin(), view.page.rows.end(), [&](const Row& row) { return row.key == key; });
   if (!key.empty() && same != view.page.rows.end()) {
     const auto now = static_cast<size_t>(same - view.page.rows.begin());
     // It keeps its place on the screen where that can be.
@@ -82,9 +83,12 @@ void move(State& state, bool down) {
       return;
     }
     if (tries == 1) return;
-    if (down && view.top < last_top(layout)) ++view.top;
-    else if (!down && view.top > 0) --view.top;
-    else return;
+    if (down && view.top < last_top(layout))
+      ++view.top;
+    else if (!down && view.top > 0)
+      --view.top;
+    else
+      return;
   }
 }
 
@@ -136,8 +140,10 @@ void open_row(State& state, bool who) {
   }
   const Row& row = view.page.rows[std::min(view.cursor, view.page.rows.size() - 1)];
   const std::optional<Question>& to = who ? row.who : row.explain;
-  if (to) open(state, *to);
-  else state.said = who ? "nobody can be asked about this row" : "there is nothing to explain about this row";
+  if (to)
+    open(state, *to);
+  else
+    state.said = who ? "nobody can be asked about this row" : "there is nothing to explain about this row";
 }
 
 void change_order(State& state, int by) {
@@ -160,8 +166,10 @@ void change_order(State& state, int by) {
 void switch_to(State& state, char digit) {
   static constexpr const char* kViews[] = {"nodes", "classes", "claims", "namespaces"};
   Question question{"top", {}, state.options.ns};
-  if (digit == '5') question.verb = "explain";
-  else question.words = {kViews[digit - '1']};
+  if (digit == '5')
+    question.verb = "explain";
+  else
+    question.words = {kViews[digit - '1']};
   const Question& first = state.views.front().question;
   const bool is_first = first.verb == question.verb && first.words.front() == question.words.front();
   state.views.resize(1);

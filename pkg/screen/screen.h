@@ -26,10 +26,10 @@ struct Size {
 };
 
 struct Options {
-  bool wide = false;        // -o wide
-  std::string sort_by{};    // a column's head or key; empty: as the verb orders
-  std::string ns{};         // of -n, for the views of the number keys
-  std::string source{};     // "https://10.0.0.1:6443", for the title
+  bool wide = false;      // -o wide
+  std::string sort_by{};  // a column's head or key; empty: as the verb orders
+  std::string ns{};       // of -n, for the views of the number keys
+  std::string source{};   // "https://10.0.0.1:6443", for the title
   Size size{};
 };
 
@@ -53,9 +53,9 @@ struct State {
   Options options;
   std::vector<View> views;  // the last one is shown; never empty
   Mode mode = Mode::kNormal;
-  std::string typed{};    // in kFilter
-  std::string trouble{};  // why the cluster could not be read; empty: it could
-  std::string said{};     // about the last key, until the next one
+  std::string typed{};                                 // in kFilter
+  std::string trouble{};                               // why the cluster could not be read; empty: it could
+  std::string said{};                                  // about the last key, until the next one
   inspect::Status status = inspect::Status::kUnknown;  // of the first question's answer: the exit status
 };
 

@@ -81,8 +81,10 @@ void leads_to(Row& row, const inspect::Answer& answer, const CellsOf& cells, con
     const std::string claim = cells.text("claim");
     if (!claim.empty()) lead_to(row, "claim", object_of(claim, asked.ns));
     const auto pods = cells.items("podNames"), claims = cells.items("claimNames");
-    if (!pods.empty()) lead_to(row, "pod", object_of(pods.front(), asked.ns));
-    else if (!claims.empty()) lead_to(row, "claim", object_of(claims.front(), asked.ns));
+    if (!pods.empty())
+      lead_to(row, "pod", object_of(pods.front(), asked.ns));
+    else if (!claims.empty())
+      lead_to(row, "claim", object_of(claims.front(), asked.ns));
     // Of what waits nobody asks who holds it.
     if (!pods.empty() || !claims.empty()) row.who = row.explain;
   }
@@ -117,9 +119,10 @@ void add_rows(Page& page, const inspect::Answer& answer, const inspect::Table& t
   for (const size_t i : shown) {
     page.heads.push_back(table.columns[i].head);
     page.keys.push_back(table.columns[i].key);
-    page.numbers.push_back(!table.rows.empty() && std::all_of(table.rows.begin(), table.rows.end(), [&](const auto& row) {
-      return row.cells[i].is_number || row.cells[i].text == "-";
-    }));
+    page.numbers.push_back(!table.rows.empty() &&
+                           std::all_of(table.rows.begin(), table.rows.end(), [&](const auto& row) {
+                             return row.cells[i].is_number || row.cells[i].text == "-";
+                           }));
   }
   for (const inspect::Row& from : table.rows) {
     if (from.aside && !wide) continue;
@@ -159,8 +162,7 @@ Page page_of(const inspect::Answer& given, const Question& question, const Order
   append_lines(page.before, answer->lines);
   append_lines(page.after, answer->after);
   append_lines(page.notes, answer->notes);
-  if (!answer->tables.empty())
-    add_rows(page, *answer, answer->tables.front(), question, words_of(filter), wide);
+  if (!answer->tables.empty()) add_rows(page, *answer, answer->tables.front(), question, words_of(filter), wide);
   if (order.reversed) std::reverse(page.rows.begin(), page.rows.end());
   measure(page);
   return page;

@@ -13,8 +13,8 @@ namespace dra::screen {
 struct Question {
   std::string verb;
   std::vector<std::string> words{};
-  std::string ns{};        // of -n; empty: none
-  bool selected = false;   // with the labels of -l
+  std::string ns{};       // of -n; empty: none
+  bool selected = false;  // with the labels of -l
   bool operator==(const Question&) const = default;
 };
 // "top nodes", "explain pod/train-0 -n ml".

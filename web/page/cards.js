@@ -31,11 +31,11 @@ function colourOf(holder, device, colour, part) {
   return null;
 }
 
-function heldParts(card) {
+export function heldParts(card) {
   return card.devices.filter((one) => one.held).map((device) => ({ device, share: shareOfCard(device, card) }));
 }
 
-function labelOf(card, part, hidden) {
+export function labelOf(card, part, hidden) {
   const name = card.whole?.name ?? card.devices[0].name, state = stateShown(card, hidden);
   const holders = card.devices.flatMap((device) => device.holders.map((holder) => `${holder.claim.metadata?.namespace}/${holder.claim.metadata?.name}`));
   const taint = card.devices.find((one) => one.keepsAway)?.keepsAway;
