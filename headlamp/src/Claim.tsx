@@ -17,6 +17,7 @@ export default function Claim() {
     <DetailsGrid
       resourceType={served.classes.resourceclaims}
       {...{ name, namespace, cluster }}
+      backLink=""
       withEvents
     />
   );

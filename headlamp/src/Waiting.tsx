@@ -6,7 +6,13 @@ import { useEffect, useMemo, useRef, useState } from 'react';
 import { groupOfPod, keyOf, waitingPods } from '../../web/model/model.js';
 import { ageText } from '../../web/page/details.js';
 import { HiddenNotes, PodLink, SentenceText, Text } from './parts';
-import { eventsOf, Sentence, sentenceOfConditions, sentenceOfEvents } from './sentences';
+import {
+  eventsOf,
+  Sentence,
+  sentenceOfConditions,
+  sentenceOfEvents,
+  unreadEvents,
+} from './sentences';
 import { useOneCluster, WithWorld } from './world';
 
 const KINDS = ['pods', 'deviceclasses'];
@@ -14,6 +20,7 @@ const KINDS = ['pods', 'deviceclasses'];
 const MAX_ASKED = 50;
 const AT_ONCE = 4;
 const ASK_AGAIN_MS = 30000;
+const SHOWN_EVERY_MS = 250;
 const UNSAID = `No condition says why. Its events may: open the pod.`;
 
 // Of the pods without a sentence in their conditions: that of their events.
@@ -25,33 +32,37 @@ export function useEventSentences(cluster: string, pods: any[]): Map<string, Sen
   latest.current = silent;
   useEffect(() => {
     let wanted = true;
+    // Answers are shown together: each that is shown alone draws the page anew.
+    let found: [string, Sentence | string][] = [];
+    const flush = () => {
+      const news = found;
+      found = [];
+      if (wanted && news.length) setKnown(before => new Map([...before, ...news]));
+    };
+    const askAbout = async (pod: any) => {
+      const { namespace, name, uid } = pod.metadata;
+      try {
+        const events = await eventsOf(cluster, 'Pod', namespace, name, uid);
+        found.push([keyOf(pod), sentenceOfEvents(events) ?? 'Nobody has said why yet.']);
+      } catch (error) {
+        found.push([keyOf(pod), unreadEvents(error)]);
+      }
+    };
     const askAll = async () => {
       const queue = [...latest.current];
       const work = async () => {
-        for (let pod = queue.shift(); pod && wanted; pod = queue.shift()) {
-          const { namespace, name, uid } = pod.metadata;
-          let said: Sentence | string;
-          try {
-            said =
-              sentenceOfEvents(await eventsOf(cluster, 'Pod', namespace, name, uid)) ??
-              'Nobody has said why yet.';
-          } catch (error: any) {
-            said =
-              error?.status === 403
-                ? 'not visible: you may not list its events'
-                : `its events cannot be read: ${error?.message ?? error}`;
-          }
-          const key = keyOf(pod);
-          if (wanted) setKnown(before => new Map(before).set(key, said));
-        }
+        for (let pod = queue.shift(); pod && wanted; pod = queue.shift()) await askAbout(pod);
       };
       await Promise.all(Array.from({ length: AT_ONCE }, work));
+      flush();
     };
+    const shows = setInterval(flush, SHOWN_EVERY_MS);
     askAll();
     const again = setInterval(askAll, ASK_AGAIN_MS);
     return () => {
       wanted = false;
       clearInterval(again);
+      clearInterval(shows);
     };
   }, [cluster, names]);
   return known;

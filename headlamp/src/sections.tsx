@@ -16,7 +16,13 @@ import {
 } from '../../web/model/model.js';
 import { ageText } from '../../web/page/details.js';
 import { ClaimLink, ClaimOfKey, HiddenNotes, NodeLink, PodsOf, SentenceText, Text } from './parts';
-import { eventsOf, Sentence, sentenceOfConditions, sentenceOfEvents } from './sentences';
+import {
+  eventsOf,
+  Sentence,
+  sentenceOfConditions,
+  sentenceOfEvents,
+  unreadEvents,
+} from './sentences';
 import { WithWorld } from './world';
 
 const GATE = 'dra-controller-manager/allocation';
@@ -46,13 +52,7 @@ function useEventSentence(
     let open = true;
     eventsOf(cluster, kind, namespace, name, uid).then(
       events => open && setSaid(sentenceOfEvents(events)),
-      error =>
-        open &&
-        setSaid(
-          error?.status === 403
-            ? 'not visible: you may not list its events'
-            : `its events cannot be read: ${error?.message ?? error}`
-        )
+      error => open && setSaid(unreadEvents(error))
     );
     return () => {
       open = false;
@@ -270,22 +270,23 @@ export function DetailsSection({ resource }: { resource: any }) {
   const object = resource?.jsonData;
   if (!object?.metadata) return null;
   const cluster = resource.cluster ?? '';
-  const inside = { cluster, quiet: true, key: object.metadata.uid };
+  const inside = { cluster, quiet: true };
+  const key = object.metadata.uid;
   if (resource.kind === 'Pod' && asksForDevices(object))
     return (
-      <WithWorld {...inside} kinds={POD_KINDS} namespace={object.metadata.namespace}>
+      <WithWorld key={key} {...inside} kinds={POD_KINDS} namespace={object.metadata.namespace}>
         {world => <PodDevices pod={object} world={world} cluster={cluster} />}
       </WithWorld>
     );
   if (resource.kind === 'Node')
     return (
-      <WithWorld {...inside} kinds={NODE_KINDS}>
+      <WithWorld key={key} {...inside} kinds={NODE_KINDS}>
         {world => <NodeDevices node={object.metadata.name} world={world} cluster={cluster} />}
       </WithWorld>
     );
   if (resource.kind === 'ResourceClaim')
     return (
-      <WithWorld {...inside} kinds={POD_KINDS} namespace={object.metadata.namespace}>
+      <WithWorld key={key} {...inside} kinds={POD_KINDS} namespace={object.metadata.namespace}>
         {world => <ClaimDevices claim={object} world={world} cluster={cluster} />}
       </WithWorld>
     );

@@ -67,3 +67,10 @@ export async function eventsOf(
   // An object of the same name that is gone had events, too.
   return (list?.items ?? []).filter((one: any) => !uid || one?.involvedObject?.uid === uid);
 }
+
+// In place of a sentence: why the events are not known.
+export function unreadEvents(error: any): string {
+  return error?.status === 403
+    ? 'not visible: you may not list its events'
+    : `its events cannot be read: ${error?.message ?? error}`;
+}

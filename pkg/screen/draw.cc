@@ -26,8 +26,8 @@ constexpr const char* kHelp[] = {
     "Ctrl-L               draw anew; Ctrl-Z suspends",
     "q, Ctrl-C            end, with the status of the first view's answer",
     "",
-    "Nothing is written to the cluster. It is read again every 2 s at most; what is shown stays when it cannot be "
-    "read.",
+    "Nothing is written to the cluster. It is read again every 2 s at most.",
+    "What is shown stays when it cannot be read.",
 };
 
 Shade shade_of(inspect::Tone tone) {
