@@ -14,7 +14,7 @@ checked_ctest = rm -rf $(2) && GTEST_OUTPUT=json:$(abspath $(2))/gtest/ ctest --
 SANITIZED ?= export DRA_ALLOCATOR_CASES=4000 DRA_GROUP_CASES=1000 DRA_ORACLE_EVERY=8 DRA_ARBITRATION_STEPS=25000 DRA_COUNTER_EXAMPLES=0 DRA_PERMISSION_STEP=8 DRA_BURST_PODS=300 DRA_WAITING_PODS=150 DRA_FEATURE_PODS=40 DRA_IDLE_CLAIMS=96 DRA_WHATIF_SEEDS=10 DRA_NUMBER_CASES=300 DRA_RULES_137_CASES=300 DRA_RAIL_CASES=300 DRA_PAIR_CASES=1000 DRA_PREEMPT_WORLDS=100 DRA_ALTERNATIVE_CASES=200;
 
 .DEFAULT_GOAL := help
-.PHONY: help deps build demo unit test check real image dist release site check-release asan tsan check-bench check-deep lint format bench clean
+.PHONY: help deps build demo unit test check real image dist release site headlamp check-release asan tsan check-bench check-deep lint format bench clean
 
 help: ## show this list
 	@awk -F':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -76,7 +76,10 @@ site: ## the documentation as static pages: build/site/index.html, a folder for 
 	@scripts/install-deps mkdocs mkdocs-material
 	@python3 scripts/site build/site
 
-check-release: deps ## long checks of what is released: twice the same bytes, bills judged by others, a registry that Helm installs from, the site
+headlamp: deps ## the plugin of Headlamp, checked by its own tools and packed in build/headlamp (npm installs 850 MB)
+	@scripts/headlamp
+
+check-release: deps ## long checks of what is released: twice the same bytes, bills judged by others, a registry that Helm installs from, the site, the page with 5,000 nodes, the plugin of Headlamp
 	@cmake --preset hardened
 	@cmake --build build/hardened -j $(JOBS) --target released
 	@scripts/fetch-test-tools --release
@@ -87,6 +90,9 @@ check-release: deps ## long checks of what is released: twice the same bytes, bi
 	@python3 test/release/bills_test.py build/check-release
 	@python3 test/release/registry_test.py build/check-release build/hardened/bin
 	@$(MAKE) --no-print-directory site
+	@scripts/install-deps chromium
+	@node web/test/scale_test.mjs build/hardened/bin/kubectl-dra
+	@$(MAKE) --no-print-directory headlamp
 
 asan: deps ## build and run the unit tests with AddressSanitizer and UndefinedBehaviorSanitizer
 	@cmake --preset asan $(CONFIGURE)

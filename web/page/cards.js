@@ -65,7 +65,7 @@ export function cardBox(card, part, { colour, hidden, id, chosen, onOpen }) {
 export function legend(colour, world) {
   const item = (kind, text) => make('li', {}, make('span', { class: `swatch ${kind}`, 'aria-hidden': 'true' }), make('bdi', {}, text));
   if (colour === 'state')
-    return make('ul', { class: 'legend' }, item('whole', 'in use'), item('cut', 'in use in parts'), item('free', 'free'), item('bad', 'cannot be had'), item('unknown', 'no holder visible'));
+    return make('ul', { class: 'legend' }, item('whole', 'in use'), item('cut', 'in use in parts'), item('free', 'free'), item('lost', 'left over, of no use'), item('bad', 'cannot be had'), item('unknown', 'no holder visible'));
   const names = new Set();
   for (const claim of world.list('resourceclaims')) {
     if (!claim.status?.allocation) continue;
