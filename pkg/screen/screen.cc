@@ -58,6 +58,7 @@ void rebuild(State& state, View& view) {
     view.top = now >= before ? view.top + (now - before) : view.top - std::min(view.top, before - now);
     view.cursor = now;
   }
+  view.cursor = view.page.rows.empty() ? 0 : std::min(view.cursor, view.page.rows.size() - 1);
 }
 
 void reorder(State& state) {
@@ -174,6 +175,7 @@ void switch_to(State& state, char digit) {
   const bool is_first = first.verb == question.verb && first.words.front() == question.words.front();
   state.views.resize(1);
   if (!is_first) state.views.push_back(View{std::move(question)});
+  show_cursor(state);
 }
 
 void go_back(State& state) {
