@@ -6,7 +6,6 @@
 #include <unistd.h>
 
 #include <condition_variable>
-#include <cstdio>
 #include <cstdlib>
 #include <mutex>
 #include <thread>
@@ -204,19 +203,27 @@ int show_screen(const Call& call, inspect::Format format) {
       return complain(sorted.error().message(), inspect::Status::kUsage);
   const Duration took = base.load_time;
   const std::string source = (*loaded)->origin;
-  auto terminal = Terminal::open();
-  if (!terminal) return complain(terminal.error().message(), inspect::Status::kUnknown);
-  shared.terminal = terminal->get();
-  screen::State state = screen::begin(
-      question, {format == inspect::Format::kWide, call.common.sort_by, question.ns, source, (*terminal)->size()});
+  auto opened = Terminal::open();
+  if (!opened) return complain(opened.error().message(), inspect::Status::kUnknown);
+  Terminal& terminal = *opened->release();  // never destroyed, either
+  shared.terminal = &terminal;
+  screen::State state = screen::begin(question, {.wide = format == inspect::Format::kWide,
+                                                 .sort_by = call.common.sort_by,
+                                                 .ns = question.ns,
+                                                 .source = source,
+                                                 .size = terminal.size()});
   screen::hear(state, question, std::move(*answer), time_of((*loaded)->taken));
   shared.wanted = {question};
-  Call reading = call;
-  std::thread(read_again_and_again, std::ref(shared), reading, took).detach();
-  std::thread(answer_questions, std::ref(shared), std::cref(base)).detach();
-  run_screen(**terminal, shared, state);
-  terminal->reset();
-  std::fflush(nullptr);
+  std::string wrong;
+  try {
+    std::thread(read_again_and_again, std::ref(shared), call, took).detach();
+    std::thread(answer_questions, std::ref(shared), std::cref(base)).detach();
+    run_screen(terminal, shared, state);
+  } catch (const std::exception& e) {
+    wrong = e.what();
+  }
+  terminal.restore();
+  if (!wrong.empty()) ::_exit(complain(wrong, inspect::Status::kUnknown));
   ::_exit(static_cast<int>(state.status));
 }
 

@@ -100,10 +100,13 @@ Result<std::unique_ptr<Terminal>> Terminal::open() {
 }
 
 Terminal::~Terminal() {
+  restore();
+}
+
+void Terminal::restore() {
   leave();
   for (const int number : kCrashes) std::signal(number, SIG_DFL);
   std::signal(SIGTSTP, SIG_DFL);
-  // Whoever is still at work may wake it: the pipe stays.
 }
 
 Terminal::Heard Terminal::wait(int limit_ms) {

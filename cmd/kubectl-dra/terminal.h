@@ -31,6 +31,8 @@ class Terminal {
   Heard wait(int limit_ms);
   // Makes wait() return. From any thread.
   void wake();
+  // Gives the terminal back; also what the destructor does.
+  void restore();
   // False: the terminal is gone.
   bool write(const std::string& bytes);
   screen::Size size() const;

@@ -132,15 +132,15 @@ Line both_ends(const std::string& left, const std::string& right, Shade shade, s
 std::string counted_rows(const View& view) {
   if (!view.answer || view.answer->tables.empty()) return "";
   const size_t all = view.answer->tables.front().rows.size(), here = view.page.rows.size();
+  if (all == 0) return "";
   return here == all ? " (" + std::to_string(all) + ")"
                      : " (" + std::to_string(here) + " of " + std::to_string(all) + ")";
 }
 
 Line title_line(const State& state, const View& view) {
-  const std::string path = state.views.size() > 1 ? " <" : "";
   std::string right = visible_text(state.options.source);
   if (!view.as_of.empty()) right += "  as of " + view.as_of;
-  return both_ends(" " + title_of(view.question) + counted_rows(view) + path, right + " ", Shade::kTitle,
+  return both_ends(" " + title_of(view.question) + counted_rows(view), right + " ", Shade::kTitle,
                    state.options.size.columns);
 }
 
@@ -213,7 +213,7 @@ Frame draw(const State& state) {
     frame.push_back(
         {{state.mode == Mode::kHelp     ? "any key goes back"
           : state.mode == Mode::kFilter ? "Enter keeps the filter  Escape clears it"
-                                        : "Enter who  e explain  / filter  s sort  1-5 views  Esc back  ? help  q quit",
+                                        : "? help  q quit  Enter who  e explain  / filter  s sort  1-5 views  Esc back",
           Shade::kDim}});
   for (Line& line : frame) line = fitted_line(line, 0, size.columns);
   return frame;

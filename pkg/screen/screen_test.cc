@@ -325,7 +325,7 @@ Key random_key(Random& random) {
 // Any keys, answers and sizes: what was painted piece by piece is what is drawn at once, within the terminal, without a
 // control character of others, and the chosen row is one of the page.
 TEST(Screen, RandomKeysAnswersAndSizes) {
-  const uint64_t cases = test::number_from("DRA_SCREEN_CASES", 150);
+  const uint64_t cases = test::number_from("DRA_SCREEN_CASES", 50);
   for (uint64_t seed = 1; seed <= cases; ++seed) {
     SeededRandom random(seed);
     Size size{random.below(100), random.below(40)};

@@ -266,7 +266,8 @@ def suspends(environment):
         child = next((int(pid) for pid in os.listdir("/proc") if pid.isdigit() and parent_of(pid) == screen.pid), None)
         job, screen.pid = screen.pid, child
         act(screen)
-        stopped = screen.wait_for("stopped with")
+        # What the shell says is seen for a moment: fg draws the screen again.
+        stopped = screen.wait_for(lambda _, screen=screen: b"stopped with" in screen.raw)
         check(stopped and b"\x1b[?1049l" in screen.raw, f"{what} gives the terminal back", screen.text())
         back = screen.wait_for(lambda text: "node-0" in text and "? help" in text)
         check(back and screen.is_raw(), f"and after {what} fg takes it again", screen.text())
