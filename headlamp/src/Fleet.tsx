@@ -18,6 +18,7 @@ const KINDS = [
   'devicetaintrules',
 ];
 const NOT_VISIBLE = 'not visible';
+const NARROW = 'minmax(70px, 0.4fr)';
 
 interface FleetRow {
   node: any;
@@ -34,6 +35,7 @@ function columnsOf(cluster: string, hidden: boolean) {
   return [
     {
       label: 'Node',
+      gridTemplate: 'minmax(120px, 1fr)',
       getter: ({ node }: FleetRow) =>
         node.name === SHARED_ROW ? (
           'of several nodes'
@@ -46,6 +48,7 @@ function columnsOf(cluster: string, hidden: boolean) {
     },
     {
       label: 'Driver',
+      gridTemplate: 'minmax(150px, 1.2fr)',
       getter: ({ row }: FleetRow) => (row ? <Text text={row.driver} /> : 'no devices'),
     },
     {
@@ -55,27 +58,37 @@ function columnsOf(cluster: string, hidden: boolean) {
     },
     {
       label: 'Total',
+      gridTemplate: NARROW,
       getter: ({ row }: FleetRow) => row?.total,
       sort: (a: FleetRow, b: FleetRow) => (b.row?.total ?? -1) - (a.row?.total ?? -1),
     },
     {
       label: 'In use',
+      gridTemplate: NARROW,
       getter: ({ row }: FleetRow) => row?.whole,
       sort: (a: FleetRow, b: FleetRow) => (b.row?.whole ?? -1) - (a.row?.whole ?? -1),
     },
     {
       label: 'In part',
+      gridTemplate: NARROW,
       getter: ({ row }: FleetRow) => row?.cut,
       sort: (a: FleetRow, b: FleetRow) => (b.row?.cut ?? -1) - (a.row?.cut ?? -1),
     },
-    { label: 'Free', getter: unlessHidden(row => row.free), sort: sorted(row => row.free) },
+    {
+      label: 'Free',
+      gridTemplate: NARROW,
+      getter: unlessHidden(row => row.free),
+      sort: sorted(row => row.free),
+    },
     {
       label: 'Cannot be had',
+      gridTemplate: 'minmax(110px, 0.6fr)',
       getter: ({ row }: FleetRow) => row?.bad,
       sort: (a: FleetRow, b: FleetRow) => (b.row?.bad ?? -1) - (a.row?.bad ?? -1),
     },
     {
       label: 'Can be cut',
+      gridTemplate: 'minmax(240px, 2.5fr)',
       getter: (one: FleetRow) => <Text text={unlessHidden(row => shapesText(row.shapes))(one)} />,
     },
     {

@@ -151,8 +151,9 @@ export function NodeDevices({
         columns={[
           {
             label: 'Device',
+            gridTemplate: 'minmax(220px, 1.6fr)',
             getter: (one: any) => (
-              <span style={{ paddingLeft: one.partition ? 16 : 0 }}>
+              <span style={{ display: 'inline-block', paddingLeft: one.partition ? 16 : 0 }}>
                 <Text text={one.device} />
               </span>
             ),
