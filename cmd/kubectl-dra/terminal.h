@@ -2,7 +2,7 @@
 // when it is destroyed, and when a signal or a crash ends the program.
 #pragma once
 
-#include <optional>
+#include <memory>
 #include <string>
 
 #include "pkg/base/error.h"

@@ -6,6 +6,7 @@
 // Not thread-safe. Keeps at most 32 bytes of an unfinished sequence; longer ones are dropped.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
