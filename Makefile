@@ -14,7 +14,7 @@ checked_ctest = rm -rf $(2) && GTEST_OUTPUT=json:$(abspath $(2))/gtest/ ctest --
 SANITIZED ?= export DRA_ALLOCATOR_CASES=4000 DRA_GROUP_CASES=1000 DRA_ORACLE_EVERY=8 DRA_ARBITRATION_STEPS=25000 DRA_COUNTER_EXAMPLES=0 DRA_PERMISSION_STEP=8 DRA_BURST_PODS=300 DRA_WAITING_PODS=150 DRA_FEATURE_PODS=40 DRA_IDLE_CLAIMS=96 DRA_WHATIF_SEEDS=10 DRA_NUMBER_CASES=300 DRA_RULES_137_CASES=300 DRA_RAIL_CASES=300 DRA_PAIR_CASES=1000 DRA_PREEMPT_WORLDS=100 DRA_ALTERNATIVE_CASES=200;
 
 .DEFAULT_GOAL := help
-.PHONY: help deps build demo unit test check real image dist released arm64 release site check-release asan tsan check-bench check-deep lint format bench clean
+.PHONY: help deps build demo unit test check real image dist released arm64 release site headlamp check-release asan tsan check-bench check-deep lint format bench clean
 
 help: ## show this list
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -90,7 +90,10 @@ site: ## the documentation as static pages: build/site/index.html, a folder for 
 	@scripts/install-deps mkdocs mkdocs-material
 	@python3 scripts/site build/site
 
-check-release: released ## long checks of what is released: twice the same bytes, 64-bit ARM emulated, bills judged by others, older glibc, Helm from a registry, the site
+headlamp: deps ## the plugin of Headlamp, checked by its own tools and packed in build/headlamp (npm installs 850 MB)
+	@scripts/headlamp
+
+check-release: released ## long checks of what is released: twice the same bytes, 64-bit ARM emulated, bills judged by others, older glibc, Helm from a registry, the site, the page with 5,000 nodes, the plugin of Headlamp
 	@scripts/fetch-test-tools --release
 	@python3 test/release/release_test.py build/hardened/bin --twice
 	@python3 test/release/two_clones_test.py build/hardened
@@ -102,6 +105,9 @@ check-release: released ## long checks of what is released: twice the same bytes
 	@$(if $(CROSS),cmake --build build/arm64 -j $(JOBS) --target allocator_test --target cel_test --target api_test --target client_test)
 	@$(if $(CROSS),python3 test/release/arm64_test.py build/check-release build/arm64 build/hardened/bin)
 	@$(MAKE) --no-print-directory site
+	@scripts/install-deps chromium
+	@node web/test/scale_test.mjs build/hardened/bin/kubectl-dra
+	@$(MAKE) --no-print-directory headlamp
 
 asan: deps ## build and run the unit tests with AddressSanitizer and UndefinedBehaviorSanitizer
 	@cmake --preset asan $(CONFIGURE)

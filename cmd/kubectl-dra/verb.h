@@ -51,6 +51,8 @@ class Call {
   Result<const inspect::Objects*> load_kinds(const std::vector<std::string>& kinds);
   // Makes load() return this cluster from now on.
   void use(std::shared_ptr<const inspect::Objects> objects) { objects_ = std::move(objects); }
+  // What load() has loaded.
+  const std::shared_ptr<const inspect::Objects>& objects() const { return objects_; }
   // The cluster loaded into the packages that decide; errors as in load().
   Result<inspect::State*> load_state();
   // One request to the server; only taint and untaint use it to write.

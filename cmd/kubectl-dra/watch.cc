@@ -10,16 +10,15 @@
 #include <csignal>
 #include <thread>
 
+#include "cmd/kubectl-dra/pace.h"
+#include "cmd/kubectl-dra/screen.h"
 #include "cmd/kubectl-dra/verb.h"
 #include "pkg/base/strings.h"
 
 namespace dra::kubectl {
 namespace {
 
-constexpr Duration kWatchEvery = std::chrono::seconds(2);
-constexpr Duration kRetryAtMost = std::chrono::seconds(30);
 constexpr Duration kGiveUpAfter = std::chrono::minutes(5);  // without an answer
-constexpr int kReadingShare = 9;                            // pause after a round, in multiples of its reading time
 
 // The exit status on Ctrl-C: that of the answer that is shown.
 std::atomic<int> g_status{static_cast<int>(inspect::Status::kUnknown)};
@@ -58,6 +57,7 @@ Result<std::string> comparable(const Verb& verb, const Round& round, Timestamp t
 }  // namespace
 
 int watch(const Verb& verb, const Call& call, inspect::Format format) {
+  if (has_screen(verb, call.common, format)) return show_screen(call, format);
   std::signal(SIGINT, &end_with_status);
   std::signal(SIGTERM, &end_with_status);
   const SystemClock clock;
@@ -78,7 +78,7 @@ int watch(const Verb& verb, const Call& call, inspect::Format format) {
     }
     answered = clock.mono_now();
     trouble.clear();
-    pause = std::max(kWatchEvery, round->took * kReadingShare);
+    pause = pause_after(round->took);
     const auto objects = round->call.load();
     if (!first) first = (*objects)->taken;
     const auto text = comparable(verb, *round, *first, format);

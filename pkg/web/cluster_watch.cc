@@ -199,6 +199,7 @@ void ClusterWatch::on_status(Kind& kind, int status, const std::string& message)
   const bool can_do_without =
       status == 403 || status == 404 || (kind.kind.needed_for != For::kDevices && status >= 400 && status != 401);
   if (can_do_without && !kind.store->synced()) {
+    kind.status = status;  // PodGroups that are not served are not hidden: there are none
     reactor_.post([this, &kind, status, message, alive = std::weak_ptr<const bool>(alive_)] {
       if (alive.expired()) return;
       end(kind, status == 403 ? std::string(inspect::kMayNotList) : message);

@@ -43,6 +43,10 @@ def stale_versions():
         found = re.search(rf"^{key}: \"?([^\s\"]+)", chart, re.MULTILINE).group(1)
         if found != expected:
             yield f"charts/{NAME}/Chart.yaml: {key} is {found}, CMakeLists.txt says {expected}: run scripts/set-version {expected}"
+    lock = json.loads(read("headlamp/package-lock.json"))
+    for place, found in (("package.json", json.loads(read("headlamp/package.json"))), ("package-lock.json", lock), ("package-lock.json", lock["packages"][""])):
+        if (found["name"], found["version"]) != (NAME, expected):
+            yield f"headlamp/{place}: {found['name']} {found['version']}, CMakeLists.txt says {NAME} {expected}: run scripts/set-version {expected}"
     for line in read("charts/install.yaml").splitlines():
         found = re.search(r"app\.kubernetes\.io/version: (\S+)", line)
         if found and found.group(1) != expected:

@@ -31,11 +31,11 @@ function colourOf(holder, device, colour, part) {
   return null;
 }
 
-function heldParts(card) {
+export function heldParts(card) {
   return card.devices.filter((one) => one.held).map((device) => ({ device, share: shareOfCard(device, card) }));
 }
 
-function labelOf(card, part, hidden) {
+export function labelOf(card, part, hidden) {
   const name = card.whole?.name ?? card.devices[0].name, state = stateShown(card, hidden);
   const holders = card.devices.flatMap((device) => device.holders.map((holder) => `${holder.claim.metadata?.namespace}/${holder.claim.metadata?.name}`));
   const taint = card.devices.find((one) => one.keepsAway)?.keepsAway;
@@ -65,7 +65,7 @@ export function cardBox(card, part, { colour, hidden, id, chosen, onOpen }) {
 export function legend(colour, world) {
   const item = (kind, text) => make('li', {}, make('span', { class: `swatch ${kind}`, 'aria-hidden': 'true' }), make('bdi', {}, text));
   if (colour === 'state')
-    return make('ul', { class: 'legend' }, item('whole', 'in use'), item('cut', 'in use in parts'), item('free', 'free'), item('bad', 'cannot be had'), item('unknown', 'no holder visible'));
+    return make('ul', { class: 'legend' }, item('whole', 'in use'), item('cut', 'in use in parts'), item('free', 'free'), item('lost', 'left over, of no use'), item('bad', 'cannot be had'), item('unknown', 'no holder visible'));
   const names = new Set();
   for (const claim of world.list('resourceclaims')) {
     if (!claim.status?.allocation) continue;

@@ -141,6 +141,7 @@ test("the sandbox's fleet: a MIG pod, a click to its claim, what waits, the key 
   const server = await web(['--no-open', '-n', 'default'], { KUBECONFIG: join(folder, 'sandbox') }), page = await browser.page();
   await page.go(server.url);
   await page.until("document.querySelectorAll('.row').length >= 10 && document.querySelector('.card.cut')", 'ten nodes, one with partitions in use');
+  assert.ok(await page.value("document.getElementById('banner').hidden"), 'nothing is hidden: an API of PodGroups that is not served has none');
   await shoot(page, 'fleet');
   const key = await page.value("sessionStorage.getItem('dra-web-key')"), { entries } = await page.send('Page.getNavigationHistory');
   assert.match(key, /^[0-9a-f]{64}$/);

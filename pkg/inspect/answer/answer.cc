@@ -7,6 +7,7 @@
 
 #include "pkg/base/closest.h"
 #include "pkg/base/strings.h"
+#include "pkg/base/terminal_text.h"
 #include "pkg/inspect/answer/layout.h"
 #include "pkg/yaml/yaml.h"
 
@@ -151,19 +152,7 @@ std::string nearest(std::string_view word, const std::vector<std::string>& known
 }
 
 std::string printable(std::string_view text) {
-  static const char* const kHex = "0123456789abcdef";
-  std::string out;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if ((byte < 0x20 && c != '\n') || byte == 0x7f) {
-      out += "\\x";
-      out += kHex[byte >> 4];
-      out += kHex[byte & 15];
-    } else {
-      out += c;
-    }
-  }
-  return out;
+  return visible_text(text);
 }
 
 }  // namespace dra::inspect

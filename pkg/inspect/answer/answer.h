@@ -120,7 +120,8 @@ std::string render(const Answer& answer, const RenderOptions& options);
 std::string counted(uint64_t count, std::string_view singular);
 // The nearest known word, if one is near: "topp" -> "top".
 std::string nearest(std::string_view word, const std::vector<std::string>& known);
-// Control characters, which a terminal would obey, become "\xNN"; newlines stay.
+// Control characters, which a terminal would obey, and marks of direction are spelled out (pkg/base/terminal_text.h);
+// newlines stay.
 std::string printable(std::string_view text);
 
 }  // namespace dra::inspect

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "pkg/base/strings.h"
+#include "pkg/base/terminal_text.h"
 
 namespace dra::inspect {
 namespace {
@@ -26,12 +27,6 @@ const char* colour_of(Tone tone) {
       break;
   }
   return "";
-}
-
-// Columns of a terminal that a text takes: code points, near enough for names.
-size_t columns_of(std::string_view text) {
-  return static_cast<size_t>(
-      std::count_if(text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0) != 0x80; }));
 }
 
 // The pieces between which a cell may be broken: after blanks and commas. Leading blanks belong to the first piece.
