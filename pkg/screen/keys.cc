@@ -84,8 +84,9 @@ Found first_key(std::string_view bytes) {
     default:
       break;
   }
-  if (c > 0 && c < 0x1b) return {{KeyCode::kControl, std::string(1, static_cast<char>('a' + c - 1))}, 1};
-  if (c >= 0 && c < 0x20) return {{KeyCode::kUnknown}, 1};
+  const auto byte = static_cast<unsigned char>(c);  // char has a sign on some machines
+  if (byte > 0 && byte < 0x1b) return {{KeyCode::kControl, std::string(1, static_cast<char>('a' + byte - 1))}, 1};
+  if (byte < 0x20) return {{KeyCode::kUnknown}, 1};
   const size_t length = utf8_length(bytes, 0);
   if (length > 0) return {{KeyCode::kText, std::string(bytes.substr(0, length))}, length};
   if (may_grow(bytes)) return {};
