@@ -105,6 +105,8 @@ TEST(Alignment, RefusesByKind) {
   EXPECT_EQ(rails("nic by x/y"), "place");
   EXPECT_EQ(rails("c/nic by x/y"), "");
   EXPECT_EQ(rails("c/nic*2 by x/y"), "syntax");
+  EXPECT_EQ(kind_of_text(kPreferredRailsAnnotation, "c/nic*2 by x/y", Place::kPod), "syntax");
+  EXPECT_EQ(kind_of_text(kPreferredRailsAnnotation, "c/nic by x/y", Place::kPod), "");
   EXPECT_EQ(on_claim("gpu+nic*33 by x/y"), "limit");
   EXPECT_EQ(on_claim("gpu*99999999999999999999 by x/y"), "limit");
   EXPECT_EQ(on_claim("gpu+gpu by x/y"), "twice");

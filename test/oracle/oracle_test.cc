@@ -7,6 +7,7 @@
 #include "test/oracle/checker.h"
 #include "test/oracle/exhaustive.h"
 #include "test/oracle/generator.h"
+#include "test/oracle/pairs.h"
 #include "test/oracle/shrink.h"
 
 namespace dra::oracle::oracle_test {
@@ -26,6 +27,28 @@ TEST(Amount, SuffixesAndRounding) {
     EXPECT_EQ(parse_amount(bad), std::nullopt) << bad;
   EXPECT_EQ(whole(kOne + 1), 2);
   EXPECT_EQ(whole(-kOne - 1), -1);
+}
+
+// Two ways to count groups agree: by value with a matching, and by trying everything.
+TEST(Groups, AreCountedInTwoWays) {
+  SeededRandom random(21);
+  uint64_t sum = 0;
+  for (int round = 0; round < 500; ++round) {
+    std::vector<uint32_t> numbers;
+    for (uint64_t sides = 1 + random.below(3); sides > 0; --sides)
+      numbers.push_back(static_cast<uint32_t>(1 + random.below(2)));
+    std::vector<GroupUnit> units(1 + random.below(6));
+    for (GroupUnit& unit : units) {
+      unit.sides = {random.below(numbers.size())};
+      if (random.below(4) == 0 && numbers.size() > 1) unit.sides = {0, 1};
+      for (uint64_t values = random.below(3); values > 0; --values)
+        unit.values.insert(std::string(1, static_cast<char>('a' + random.below(3))));
+    }
+    const uint64_t most = most_groups_by_trial(numbers, units);
+    ASSERT_EQ(most_groups(numbers, units, 100), most) << "round " << round;
+    sum += most;
+  }
+  EXPECT_GT(sum, 200u);
 }
 
 TEST(Selectors, Forms) {

@@ -121,7 +121,8 @@ struct ExtendedSearch {
   std::string kept_devices;
 };
 
-ExtendedSearch search_beside_plugins(const PodContext& context, const nodes::NodeChoice& choice, ReconcileResult& out) {
+ExtendedSearch search_beside_plugins(const PodContext& context, const nodes::NodeChoice& choice,
+                                     const std::vector<allocator::PairRule>& pairs, ReconcileResult& out) {
   const Tools& tools = context.tools;
   ExtendedSearch search;
   allocator::Request& request = search.request;
@@ -132,7 +133,7 @@ ExtendedSearch search_beside_plugins(const PodContext& context, const nodes::Nod
   search.order = numbers_of(choice, tools.inventory);
   request.facts = choice.facts;
   request.preferences = preferences_of_claims(context, out);
-  if (auto pairs = pairs_asked(context, context.state.claims, out)) request.pairs = std::move(*pairs);
+  request.pairs = pairs;
   request.cpu_milli = choice.cpu_milli;
   const DevicesHeldBack held_back(tools.inventory, avoided_devices(context.pod, context.view.now()));
   const KeptDevices::Kept kept = kept_devices_of(context, context.pod.priority);
@@ -147,6 +148,8 @@ ExtendedSearch search_beside_plugins(const PodContext& context, const nodes::Nod
 ExtendedAnswer serve_by_claim(const PodContext& context, ReconcileResult& out) {
   if (context.state.extended) return {true};
   if (clear_extended_name(context, out)) return {false};
+  const std::optional<std::vector<allocator::PairRule>> pairs = pairs_asked(context, context.state.claims, out);
+  if (!pairs) return {false};
   struct Refuted {
     ExtendedSearch search;
     const std::vector<ExtendedResource>* claimed;
@@ -165,7 +168,7 @@ ExtendedAnswer serve_by_claim(const PodContext& context, ReconcileResult& out) {
       continue;
     }
     if (claimed.empty() && context.state.all_allocated()) return {true, std::move(candidates.obstacles)};
-    ExtendedSearch search = search_beside_plugins(supposing, candidates.choice, out);
+    ExtendedSearch search = search_beside_plugins(supposing, candidates.choice, *pairs, out);
     switch (search.found.outcome) {
       case allocator::Outcome::kFeasible:
         if (claimed.empty()) return {true, std::move(candidates.obstacles)};

@@ -55,7 +55,7 @@ class GroupCounter {
  public:
   enum class Answer : uint8_t { kYes, kNo, kUnknown };
 
-  // `limit`: of work() for this call; beyond it the answer is kUnknown. At most 8 terms.
+  // `limit`: of work() for this call, exceeded by one flow at most; beyond it the answer is kUnknown. At most 8 terms.
   Answer can_form(std::span<const GroupTerm> terms, uint64_t groups, uint64_t limit);
   // The most groups, at most `at_most`; nothing may be taken, and `more` is ignored. Nullopt: the limit was reached.
   std::optional<uint32_t> most(std::span<const GroupTerm> terms, uint32_t at_most, uint64_t limit);

@@ -10,6 +10,7 @@ namespace dra::allocator {
 GroupCounter::Answer GroupCounter::form_of_lists(std::span<const GroupTerm> terms, uint64_t groups, uint64_t limit) {
   work_limit_ = work_ + limit;
   if (!flows_suffice(terms, groups)) return Answer::kNo;
+  if (work_ > work_limit_) return Answer::kUnknown;
   const bool one_each = std::all_of(terms.begin(), terms.end(), [](const GroupTerm& one) { return one.number == 1; });
   if (terms.size() == 2 && one_each && !rivals_) return Answer::kYes;  // the flow is a matching
   make_nodes(terms);
@@ -92,6 +93,7 @@ bool GroupCounter::flows_suffice(std::span<const GroupTerm> terms, uint64_t grou
   for (uint32_t s = 0; s < terms.size(); ++s)
     for (uint32_t t = s + 1; t < terms.size(); ++t) {
       if (terms.size() > kFew && t != s + 1) continue;
+      if (work_ > work_limit_) return true;  // unknown
       const uint64_t whole = std::lcm(terms[s].number, terms[t].number);
       if (flow(terms, s, t, false, groups * whole) < groups * whole) return false;
       // Of the free devices only so many follow: the others of the groups are taken ones.

@@ -18,7 +18,8 @@ using inventory::Words;
 
 namespace {
 
-constexpr uint64_t kBoundWork = 20'000;        // of GroupCounter, for one bound
+constexpr uint64_t kBoundWork = 200'000;       // of GroupCounter, for one bound
+constexpr uint64_t kStateWork = 2'000'000;     // for one state; beyond, it counts as possible
 constexpr uint64_t kDecisionWork = 5'000'000;  // for the groups of a complete choice
 constexpr uint64_t kPairWorkPerStep = 256;
 constexpr uint32_t kMostValues = 64;  // of an open match constraint; with more it is not fixed first
@@ -121,6 +122,20 @@ void Search::narrow_to(uint32_t constraint, uint32_t value) {
   for (size_t w = 0; w < with.size(); ++w) pair_mask_[w] &= with[w];
 }
 
+// Whether a request of the term could have a share of the device beside those taken so far.
+bool Search::has_share(const PlanPairTerm& term, const PairPlace& at, const inventory::Pool& pool, uint32_t device,
+                       uint32_t local) {
+  for (const uint32_t r : term.requests)
+    for (uint32_t a = 0; a < plan_->requests[r].alternatives.size(); ++a) {
+      if (r < at.chosen && a != chosen_[r]) continue;
+      ++pair_work_;
+      const PlanAlternative& alternative = plan_->requests[r].alternatives[a];
+      const CapacityFit& fit = filters_.fit(filters_.get(alternative.filter), pool.shape(device));
+      if (fit.fits && fits_shared(pool, device, local, fit)) return true;
+    }
+  return false;
+}
+
 bool Search::fill_pair_term(const PlanPairs& entry, const PlanPairTerm& term, const PairPlace& at, uint32_t fixed,
                             uint32_t value, size_t first_allocated, GroupTerm& out) {
   const Column& column = *plan_columns_[entry.column];
@@ -162,6 +177,7 @@ bool Search::fill_pair_term(const PlanPairs& entry, const PlanPairTerm& term, co
     if (column.missing(number)) continue;
     const MatrixSegment& segment = matrix_.segment_of(number);
     const bool shareable = segment.pool->any_shareable() && segment.pool->shareable(matrix_.device_of(segment, number));
+    if (shareable && !has_share(term, at, *segment.pool, matrix_.device_of(segment, number), number)) continue;
     // Several requests of one term can each have a share.
     const size_t times = shareable ? term.requests.size() : 1;
     for (size_t i = 0; i < times; ++i) add_value(column, number, shareable || admin ? kNoRival : number, out.free);
@@ -224,7 +240,8 @@ bool Search::cannot_pair(const PairPlace& at) {
       if (entry.implied && spec.column == entry.column) continue;
       bool any = false;
       for (uint32_t i = 0; i < values && !any; ++i)
-        any = pair_possible(entry, at, c, state.members == 0 ? i : state.many[i], kBoundWork, nullptr);
+        any = pair_work_ > kStateWork ||
+              pair_possible(entry, at, c, state.members == 0 ? i : state.many[i], kBoundWork, nullptr);
       impossible = !any;
       if (impossible) refuted_pairs_ = &entry;
     }

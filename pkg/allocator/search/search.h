@@ -159,6 +159,8 @@ class Search {
   bool taken_by(uint32_t r, const PairPlace& at, uint32_t number, uint64_t& least, uint64_t& most) const;
   void add_free(uint32_t r, const PairPlace& at, uint32_t fixed, uint32_t value);
   void narrow_to(uint32_t constraint, uint32_t value);
+  bool has_share(const PlanPairTerm& term, const PairPlace& at, const inventory::Pool& pool, uint32_t device,
+                 uint32_t local);
   bool fill_pair_term(const PlanPairs& entry, const PlanPairTerm& term, const PairPlace& at, uint32_t fixed,
                       uint32_t value, size_t first_allocated, GroupTerm& out);
   bool pair_possible(const PlanPairs& entry, const PairPlace& at, uint32_t fixed, uint32_t value, uint64_t limit,
