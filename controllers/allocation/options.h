@@ -36,6 +36,8 @@ struct Options {
   Duration gang_starvation_after = std::chrono::minutes(5);
   // Labels of nodes, or attributes of devices, from wide domains to narrow ones (topology.h).
   std::vector<std::string> topology_levels;
+  // Off only in models, to show what it is for: marks wait for G9 (docs/design/groups-commit.md).
+  bool prove_rails = true;
   // A waiting pod is retried after this time even if nothing that it waits for has changed.
   Duration retry_parked = std::chrono::minutes(5);
 };

@@ -131,6 +131,19 @@ class Allocator::Impl {
     return fits;
   }
 
+  ValueSupply value_supply(const Request& request, NodeId node) {
+    meter_.begin_slice(options_.slice);
+    std::shared_ptr<const Plan> plan = plan_for(request);
+    ValueSupply supply;
+    if (plan->unfinished) return supply;
+    Outcome outcome{};
+    std::optional<Error> error;
+    supply.finished = true;
+    if (refused(*plan, outcome, error) || !device_index_.knows(node)) return supply;
+    // Lists are the last constraints of a plan.
+    return search_.supply(*plan, node, static_cast<uint32_t>(plan->constraints.size() - plan->lists.size()));
+  }
+
   Duration must_wait(const std::string& ns) {
     const Duration wait = options_.slice.steps == 0 ? Duration::zero() : namespace_budget_.wait_for(ns);
     return wait > NamespaceBudget::kMostOwed ? wait : Duration::zero();
@@ -230,6 +243,11 @@ class Allocator::Impl {
   }
 
   Reasons explain(const Request& request, const ExplainScope& scope) {
+    if (!request.lists.empty()) {
+      Request plain = request;
+      plain.lists.clear();
+      return explain(plain, scope);
+    }
     // Half a slice to compile and count, the other half to prove.
     const std::string ns = namespace_of(request);
     SliceLimit half = options_.slice;
@@ -406,15 +424,18 @@ class Allocator::Impl {
       DRA_CHECK(claim != nullptr);
       hash = (hash ^ reinterpret_cast<uintptr_t>(claim.get())) * 0x9e3779b97f4a7c15ull;
     }
+    for (const ValueList& list : request.lists)
+      for (const std::string& entry : list.entries)
+        hash = (hash ^ std::hash<std::string>{}(entry)) * 0x9e3779b97f4a7c15ull;
     for (const PairRule& rule : request.pairs)
       hash = (hash ^ std::hash<std::string>{}(rule.text)) * 0x9e3779b97f4a7c15ull;
     std::shared_ptr<Plan>& plan = plans_[hash];
     const bool same = plan != nullptr && plan->classes_version == device_index_.classes_version() &&
-                      plan->claims == request.claims && are_ties(*plan, request, ties);
+                      plan->claims == request.claims && are_ties(*plan, request, ties) && plan->lists == request.lists;
     if (same && !plan->unfinished) return plan;
     if (!same) {
       if (plan) plan_bytes_ -= plan->bytes;
-      plan = begin_plan(request.claims, ties_of(request, ties), request.pairs, device_index_);
+      plan = begin_plan(request.claims, ties_of(request, ties), request.pairs, request.lists, device_index_);
       plan_begun_ = true;
     }
     plan_bytes_ -= plan->bytes;
@@ -508,6 +529,9 @@ bool Allocator::learn(const Request& request) {
 }
 Solutions Allocator::solutions(const Request& request, NodeId node, size_t skip, size_t limit) {
   return impl_->solutions(request, node, skip, limit);
+}
+ValueSupply Allocator::value_supply(const Request& request, NodeId node) {
+  return impl_->value_supply(request, node);
 }
 FitCounts Allocator::fit_counts(const Request& request, std::span<const NodeId> order) {
   return impl_->fit_counts(request, order);

@@ -78,6 +78,9 @@ class Allocator {
   // An upper bound, never a guess: more cannot fit. Costs a few nanoseconds per node once masks exist.
   FitCounts fit_counts(const Request& request, std::span<const NodeId> order);
 
+  // What the candidates of Request::lists[0] offer on the node now, each alone. A step per node and eight lines.
+  ValueSupply value_supply(const Request& request, NodeId node);
+
   // How many groups of Request::pairs[entry] each node has free, counting no further than `most`: devices that the
   // entry's requests could each take now, other requests, constraints and shared counters left aside. How many devices
   // the requests take does not matter, if each takes those of one group at least. Nodes that are unknown, or for which

@@ -12,6 +12,7 @@
 #include "pkg/allocator/budget/meter.h"
 #include "pkg/allocator/locality.h"
 #include "pkg/allocator/pairs.h"
+#include "pkg/allocator/value_list.h"
 #include "pkg/api/resource.h"
 #include "pkg/base/error.h"
 #include "pkg/inventory/inventory.h"
@@ -80,6 +81,8 @@ struct Request {
   // For find_nodes: devices that should agree in an attribute. They outrank everything else the strategy weighs: met if
   // any node can meet them. At most kMaxPreferences. Not with strict_selector_errors.
   std::vector<Preference> preferences;
+  // Values that devices must stand for; all must hold. explain() leaves them aside.
+  std::vector<ValueList> lists;
   // Groups of devices that must share a value of an attribute; hard. At most alignment::kMaxEntries.
   std::vector<PairRule> pairs;
 };

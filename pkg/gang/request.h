@@ -8,6 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "pkg/alignment/pod_pairs.h"
+#include "pkg/alignment/rail_values.h"
 #include "pkg/allocator/decision.h"
 #include "pkg/api/resource.h"
 #include "pkg/base/error.h"
@@ -37,7 +39,8 @@ struct Member {
   // Members with the same text, other than "", differ only in their names and the uids of their own claims: to the
   // allocator and to Nodes they are interchangeable. Claims that are shared or allocated need not be in it.
   std::string shape;
-  int64_t cpu_milli = 0;  // for the strategies, as allocator::Request
+  int64_t cpu_milli = 0;                    // for the strategies, as allocator::Request
+  std::vector<alignment::PairEntry> pairs;  // their terms name claims by index in `claims`
 };
 
 // A domain is the set of nodes with equal values of the label of a level and of all wider levels.
@@ -46,6 +49,23 @@ struct Topology {
   std::optional<uint32_t> required;   // index of `levels`: all members in one domain of this level, or narrower
   std::optional<uint32_t> preferred;  // the narrowest level to try; then wider ones up to `required`, or to all
 };
+
+// Devices of all members that must be on the same rails: pkg/alignment/rail_values.h has the rule.
+struct RailRule {
+  // The devices of one waiting member that the rule is about.
+  struct Of {
+    // Index in Member::claims and name of the request; empty: the rule does not bind the member.
+    std::vector<std::pair<uint32_t, std::string>> requests;
+    alignment::MemberRails taken;  // of devices of its claims that are allocated already
+    bool operator==(const Of&) const = default;
+  };
+  std::string attribute;
+  bool soft = false;   // met if possible; never a reason to wait
+  std::vector<Of> of;  // by member of GangRequest::members
+  // Members that run already, by name, and their devices.
+  std::vector<std::pair<std::string, alignment::MemberRails>> running;
+};
+inline constexpr size_t kMaxRailRules = 32;
 
 struct GangRequest {
   std::string uid;   // the group's uid: key of the state kept between slices
@@ -57,6 +77,8 @@ struct GangRequest {
   // The nodes of the group's members that are not among `members`. They decide the domain: the required one is theirs;
   // a preferred level is tried with theirs first.
   std::vector<NodeId> placed;
+  // Hard ones first; the soft ones in the order in which they are tried.
+  std::vector<RailRule> rails;
 };
 
 struct Candidate {
@@ -135,6 +157,8 @@ struct Decision {
   // kInfeasible: one member of the kind that cannot be placed, if a single kind is to blame.
   std::optional<size_t> guilty;
   std::optional<Error> error;
+  // kFeasible: by rule of GangRequest::rails. Hard ones always hold.
+  std::vector<bool> rails_met;
   // Topology keys that no candidate has: they were ignored, unless required.
   std::vector<std::string> unknown_levels;
   uint64_t steps = 0;   // of the attempt, so far

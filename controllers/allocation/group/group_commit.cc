@@ -60,12 +60,13 @@ void GroupReconcile::commit() {
     prepared = prepare_binding(member.context, candidates, member.out) && prepared;
     if (withdraws(member.out)) return void(withdraw());
   }
-  if (!prepared) return;
+  if (!prepared || !rails_hold()) return;
+  const PodRails rails = hints_.no_rails ? PodRails() : rails_of(view_, first_.context.pod);
   size_t marked = 0;
   for (Member& member : pods_) {
     if (!member.held) continue;
     const size_t before = member.out.effects.size();
-    add_marks(member.context, member.out);
+    add_marks(member.context, member.out, &rails);
     if (member.out.effects.size() > before && ++marked == kUngatedAtOnce) break;
   }
   // Nothing needs a mark: there are no claims, or only shared ones that others have proven.

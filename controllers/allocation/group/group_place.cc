@@ -5,6 +5,7 @@
 
 #include "controllers/allocation/group/group_reconcile.h"
 #include "controllers/allocation/kept/kept_nodes.h"
+#include "controllers/allocation/members/rails.h"
 #include "controllers/allocation/pod/allocation_writes.h"
 #include "controllers/allocation/pod/candidates.h"
 #include "controllers/allocation/pod/kept_from.h"
@@ -16,6 +17,7 @@
 #include "pkg/nodes/shape.h"
 #include "pkg/protocol/avoided.h"
 #include "pkg/protocol/pod_claims.h"
+#include "pkg/protocol/pod_pairs.h"
 #include "pkg/protocol/writes.h"
 
 namespace dra::allocation {
@@ -39,6 +41,8 @@ void GroupReconcile::decide(uint32_t needed) {
     first_.out.goes_on = true;
     return;
   }
+  const PodRails rails = hints_.no_rails ? PodRails() : rails_of(view_, first_.context.pod);
+  if (!pairs_are_read() || (rails.any && !rails_are_read(rails))) return;
   gang::GangRequest request;
   request.uid = members_.group.key();
   request.name = members_.group.shown();
@@ -65,6 +69,7 @@ void GroupReconcile::decide(uint32_t needed) {
     pods.push_back({&member.context, &member.obstacles, &member.out});
   }
   request.members = questions_about(numbers);
+  if (rails.any) request.rails = rail_rules(rails, tools_.inventory, request.members);
   const DevicesHeldBack held_back(tools_.inventory, avoided);
   const KeptDevices::Kept kept = kept_devices_of(first_.context, lowest_priority());
   const KeptFromDecision kept_from(tools_.inventory, kept.devices);
@@ -90,6 +95,7 @@ std::vector<gang::Member> GroupReconcile::questions_about(const std::vector<size
     one.name = context.pod.metadata.key();
     one.uid = context.pod.metadata.uid;
     for (const protocol::ClaimState& claim : context.state.claims) one.claims.push_back(claim.claim);
+    one.pairs = pairs_of_pod(context.pod, one.claims).entries;
     if (context.extended.empty()) one.shape = shapes.of(context.pod, context.state.claims);
   }
   made_->asked = asked;

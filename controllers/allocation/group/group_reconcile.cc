@@ -54,7 +54,9 @@ GroupReconcile::GroupReconcile(const View& view, const Tools& tools, std::shared
       members_(made_->members),
       spent_(spent),
       pods_(members_with_contexts()),
-      first_(pods_.front()) {}
+      first_(pods_.front()) {
+  hints_.no_rails = !asks_for_rails(view_, first_.context.pod);
+}
 
 std::vector<GroupReconcile::Member> GroupReconcile::members_with_contexts() {
   std::vector<Member> members;

@@ -29,6 +29,7 @@
 #include "controllers/allocation/pod/context.h"
 #include "controllers/allocation/pod/group_nodes.h"
 #include "controllers/allocation/pod/obstacles.h"
+#include "pkg/protocol/rails.h"
 
 namespace dra::allocation {
 
@@ -73,6 +74,11 @@ class GroupReconcile {
   void pause();
   // One search for the members that are not placed yet: places `needed` of them, or none.
   void decide(uint32_t needed);
+  // False: the annotations for pairs (or rails) of some member are refused, and all wait.
+  bool pairs_are_read();
+  bool rails_are_read(const protocol::PodRails& rails);
+  // G9, before the marks. False: the members wait, or all that is unmarked is withdrawn.
+  bool rails_hold();
   // What is asked of the search for these members; afterwards they go back to `made_`, for the next slice.
   std::vector<gang::Member> questions_about(const std::vector<size_t>& asked);
   void say_ignored(const gang::Decision& decision);

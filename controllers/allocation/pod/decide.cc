@@ -13,11 +13,13 @@
 #include "controllers/allocation/pod/not_found.h"
 #include "controllers/allocation/pod/pairs.h"
 #include "controllers/allocation/pod/prepare.h"
+#include "controllers/allocation/pod/rails_report.h"
 #include "controllers/allocation/pod/report.h"
 #include "controllers/allocation/pod/topology.h"
 #include "controllers/allocation/pod/withdraw.h"
 #include "pkg/protocol/avoided.h"
 #include "pkg/protocol/pod_claims.h"
+#include "pkg/protocol/rails.h"
 #include "pkg/protocol/writes.h"
 
 namespace dra::allocation {
@@ -98,7 +100,11 @@ void decide_claims(const PodContext& context, ReconcileResult& out) {
     const Neighbours near = neighbours_of(context.view, pod, tools.options);
     const std::string& ignored = near.wish.ignored;
     if (!ignored.empty()) complain(context, {"TopologyIgnored", ignored, ignored}, out);
-    if (near.any() && allocate_near(context, near, request, candidates.obstacles, out)) return;
+    const PodRails rails = rails_of(context.view, pod);
+    if (rails.any && !report_rails(context, rails, out)) return void(withdraw_or_leave(context, out));
+    if ((near.any() || !rails.read.rules.empty()) &&
+        allocate_near(context, near, rails, request, candidates.obstacles, out))
+      return;
   }
   const allocator::FoundNodes found = tools.allocator.find_nodes(request, order, 1);
   act_on_search(context, {request, order, found, candidates.obstacles, kept_devices_clause(kept), ""}, out);

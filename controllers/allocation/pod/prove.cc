@@ -1,9 +1,13 @@
 #include "controllers/allocation/pod/prove.h"
 
+#include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "controllers/allocation/members/group_hints.h"
+#include "controllers/allocation/members/rails.h"
 #include "controllers/allocation/pod/candidates.h"
 #include "controllers/allocation/pod/conflicts.h"
 #include "controllers/allocation/pod/not_found.h"
@@ -12,6 +16,7 @@
 #include "controllers/allocation/pod/withdraw.h"
 #include "pkg/protocol/pod_claims.h"
 #include "pkg/protocol/proof.h"
+#include "pkg/protocol/rail_mark.h"
 #include "pkg/protocol/users.h"
 #include "pkg/protocol/writes.h"
 
@@ -33,6 +38,19 @@ void say_allocated(const PodContext& context, ReconcileResult& out) {
 
 }  // namespace
 
+bool rails_hold(const PodContext& context, ReconcileResult& out) {
+  if (!context.tools.options.prove_rails || (context.group != nullptr && context.group->no_rails)) return true;
+  const RailsProof proof(context.view, context.tools.inventory, context.pod);
+  if (proof.holds()) return true;
+  if (proof.must_leave(context.pod) && withdraw_claims(context, out)) {
+    count_failure(context, "LostRace", out);
+    return false;
+  }
+  say_waiting(context, {"GroupWaits", "waits: " + proof.why(), proof.why()}, Fit::kUndecided, out);
+  out.requeue_in(std::chrono::seconds(1));
+  return false;
+}
+
 void prove_claims(const PodContext& context, ReconcileResult& out) {
   // The reconciles of the pod for which a claim is reserved prove the claim.
   for (const protocol::ClaimState& claim : context.state.claims)
@@ -46,13 +64,15 @@ void prove_claims(const PodContext& context, ReconcileResult& out) {
     if (none && (releasing ? withdraw_claims(context, out) : withdraw_or_leave(context, out))) return;
     if (none && !releasing) return report_no_node(context, candidates, out);
     if (!none && !prepare_binding(context, candidates, out)) return;
+    if (!rails_hold(context, out)) return;
   }
   if (context.role == Role::kExplain) return;  // observe mode: nothing prevents a proof, but nobody writes one
   add_marks(context, out);
 }
 
-void add_marks(const PodContext& context, ReconcileResult& out) {
+void add_marks(const PodContext& context, ReconcileResult& out, const PodRails* known_rails) {
   const api::ObjectMeta& pod = context.pod.metadata;
+  std::optional<PodRails> read;
   for (const protocol::ClaimState& claim : context.state.claims) {
     if (!claim.needs_proof()) continue;
     const api::ResourceClaim& object = *claim.claim;
@@ -64,10 +84,17 @@ void add_marks(const PodContext& context, ReconcileResult& out) {
     const bool of_now = bears_mark_of(object, *object.status.allocation);
     std::erase_if(users, [&](const User& user) { return user.left ? user.uid == pod.uid : !of_now; });
     if (!of_now || !claim.listed) users.insert(users.begin(), {pod.name, pod.uid});
-    out.add(write_metadata(object, finalizers,
-                           {{std::string(kProofAnnotation), proof_value(pod.uid, *object.status.allocation)},
-                            {std::string(kProvenForAnnotation), users_value(users)}},
-                           "prove"));
+    std::map<std::string, std::optional<std::string>> annotations{
+        {std::string(kProofAnnotation), proof_value(pod.uid, *object.status.allocation)},
+        {std::string(kProvenForAnnotation), users_value(users)}};
+    if (known_rails == nullptr && !(context.group != nullptr && context.group->no_rails)) {
+      read = rails_of(context.view, context.pod);
+      known_rails = &*read;
+    }
+    if (known_rails != nullptr && known_rails->any)
+      if (std::string mark = rails_mark_of(*known_rails, context.tools.inventory, object); !mark.empty())
+        annotations[std::string(kRailsMarkAnnotation)] = std::move(mark);
+    out.add(write_metadata(object, finalizers, annotations, "prove"));
   }
   if (context.role == Role::kToBind) say_allocated(context, out);
 }

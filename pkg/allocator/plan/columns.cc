@@ -101,6 +101,8 @@ std::unique_ptr<Column> Columns::make(const inventory::NodeView& view, StrId key
     forget(*column, name, unknown == numbers.end() ? kNoValue : unknown->second);
   }
   column->values = static_cast<uint32_t>(numbers.size());
+  column->codes.resize(numbers.size());
+  for (const auto& [code, at] : numbers) column->codes[at] = code;
   size_t words = column->value.size() / 64;
   if (words * column->values > kMaxMaskWords) return column;
   column->with.assign(column->values, inventory::Words(words, 0));

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <unordered_map>
 #include <vector>
 
@@ -20,6 +21,7 @@ struct Column {
   std::vector<std::vector<uint32_t>> lists;  // sorted value numbers
   std::vector<inventory::Words> with;        // by value: the devices that have it; empty if there are too many
   uint32_t values = 0;
+  std::vector<std::string> codes;  // by value (pkg/inventory/value_code.h)
 
   // The values of a device; `scratch` may be used to store them.
   const uint32_t* begin(uint32_t device) const {

@@ -16,6 +16,7 @@ namespace {
 constexpr uint64_t kAlternativeSteps = 2;
 constexpr size_t kTextPerStep = 1024;     // bytes of selectors looked up
 constexpr size_t kMembersPerStep = 8;     // alternatives checked for membership in a constraint
+constexpr size_t kBytesOfEntry = 64;      // of a ValueList, kept twice
 constexpr size_t kProgramTextBytes = 16;  // size of the shortest program, in bytes of text (selectors.cc)
 
 }  // namespace
@@ -44,6 +45,7 @@ class Planner {
       at_.request = 0;
     }
     for (const Preference& tie : plan_.ties) add_tie(tie);
+    for (const ValueList& list : plan_.lists) add_list(list);
     if (!plan_.pair_rules.empty() && !add_rules()) return;
     if (plan_.constraints.size() > 1) add_implied_pairs(plan_);
     write_shape();
@@ -289,8 +291,8 @@ class Planner {
   }
 
   void add_column(PlanConstraint& constraint) {
-    constraint.column =
-        column_of(constraint.attribute, constraint.claim == kAllClaims ? Values::kTelling : Values::kAll);
+    const bool tie = constraint.claim == kAllClaims && constraint.list == nullptr;
+    constraint.column = column_of(constraint.attribute, tie ? Values::kTelling : Values::kAll);
   }
 
   uint32_t column_of(const std::string& attribute, Values which) {
@@ -327,6 +329,42 @@ class Planner {
     plan_.constraints.push_back(std::move(added));
   }
 
+  void add_list(const ValueList& list) {
+    PlanConstraint added;
+    added.claim = kAllClaims;
+    added.attribute = list.attribute;
+    added.list = &list;
+    const auto number = static_cast<uint32_t>(plan_.constraints.size());
+    for (uint32_t r = 0; r < plan_.requests.size(); ++r) {
+      PlanRequest& request = plan_.requests[r];
+      const bool named = std::any_of(list.requests.begin(), list.requests.end(), [&](const auto& one) {
+        return one.first == request.claim && one.second == request.spec->name;
+      });
+      if (!named) continue;
+      for (PlanAlternative& alternative : request.alternatives) alternative.constraints.push_back(number);
+      added.requests.push_back(r);
+    }
+    meter_.charge(1 + list.entries.size() / kMembersPerStep);
+    plan_.bytes += sizeof list + (list.entries.size() + list.taken.size()) * kBytesOfEntry;
+    add_column(added);
+    plan_.constraints.push_back(std::move(added));
+  }
+
+  void write_list(const ValueList& list) {
+    const auto add_text = [this](const std::string& text) {
+      const auto size = static_cast<uint32_t>(text.size());
+      plan_.shape.append(reinterpret_cast<const char*>(&size), sizeof size);
+      plan_.shape += text;
+    };
+    add_text(std::string(list.any ? "any " : "list ") + std::to_string(list.least) + ' ' +
+             std::to_string(list.entries.size()) + ' ' + std::to_string(list.taken.size()));
+    for (const std::string& entry : list.entries) add_text(entry);
+    for (const std::vector<std::string>& taken : list.taken) {
+      add_text(std::to_string(taken.size()));
+      for (const std::string& code : taken) add_text(code);
+    }
+  }
+
   void write_shape() {
     auto add = [this](uint64_t v) { plan_.shape.append(reinterpret_cast<const char*>(&v), sizeof v); };
     for (const PlanRequest& request : plan_.requests) {
@@ -340,6 +378,7 @@ class Planner {
     for (const PlanConstraint& constraint : plan_.constraints) {
       add(constraint.attribute.size() << 2 | uint64_t{constraint.claim == kAllClaims} << 1 | constraint.distinct);
       plan_.shape += constraint.attribute;
+      if (constraint.list != nullptr) write_list(*constraint.list);
       if (constraint.anchors == nullptr) continue;
       for (const Anchor& anchor : *constraint.anchors) {
         for (const std::string* part : {&anchor.driver, &anchor.pool, &anchor.device}) {
@@ -367,8 +406,9 @@ Plan::~Plan() {
 
 std::shared_ptr<Plan> begin_plan(const std::vector<std::shared_ptr<const api::ResourceClaim>>& claims,
                                  std::vector<Preference> ties, std::vector<PairRule> pairs,
-                                 inventory::DeviceIndex& device_index) {
+                                 std::vector<ValueList> lists, inventory::DeviceIndex& device_index) {
   auto plan = std::make_shared<Plan>(claims, std::move(ties), std::move(pairs), device_index);
+  plan->lists = std::move(lists);
   plan->classes_version = device_index.classes_version();
   plan->unfinished = true;
   return plan;

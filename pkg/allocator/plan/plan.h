@@ -18,6 +18,7 @@
 #include "pkg/allocator/plan/filters.h"
 #include "pkg/allocator/plan/plan_pairs.h"
 #include "pkg/allocator/reasons.h"
+#include "pkg/allocator/value_list.h"
 #include "pkg/api/resource.h"
 #include "pkg/base/error.h"
 
@@ -50,7 +51,7 @@ struct PlanRequest {
   std::vector<PlanAlternative> alternatives;
 };
 
-// For a constraint on requests of several claims (Request::preferences).
+// For a constraint on requests of several claims (Request::preferences, Request::lists).
 inline constexpr uint32_t kAllClaims = UINT32_MAX;
 
 struct PlanColumn {
@@ -61,6 +62,7 @@ struct PlanColumn {
 struct PlanConstraint {
   uint32_t claim = 0;                            // or kAllClaims
   const std::vector<Anchor>* anchors = nullptr;  // devices that those of the requests must agree with
+  const ValueList* list = nullptr;               // neither match nor distinct: devices stand for its entries
   bool distinct = false;
   std::string attribute;
   uint32_t column = 0;             // index in Plan::columns
@@ -79,7 +81,8 @@ struct Plan {
   Plan& operator=(const Plan&) = delete;
 
   std::vector<std::shared_ptr<const api::ResourceClaim>> claims;
-  std::vector<Preference> ties;                                  // preferences that this plan must meet
+  std::vector<Preference> ties;  // preferences that this plan must meet
+  std::vector<ValueList> lists;
   std::vector<PairRule> pair_rules;                              // that this plan must meet
   std::vector<std::shared_ptr<const api::DeviceClass>> classes;  // kept alive
   std::vector<PlanRequest> requests;                             // of all claims, in order
@@ -127,7 +130,7 @@ struct Plan {
 // Never null: errors in the claims are in Plan::error.
 std::shared_ptr<Plan> begin_plan(const std::vector<std::shared_ptr<const api::ResourceClaim>>& claims,
                                  std::vector<Preference> ties, std::vector<PairRule> pairs,
-                                 inventory::DeviceIndex& device_index);
+                                 std::vector<ValueList> lists, inventory::DeviceIndex& device_index);
 // Plans what is missing, or a part of it (see Plan::unfinished). Each call makes progress, however short the slice.
 void go_on(Plan& plan, inventory::DeviceIndex& device_index, Selectors& selectors, Filters& filters, Meter& meter);
 

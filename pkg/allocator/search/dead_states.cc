@@ -143,9 +143,14 @@ Hash128 Search::state_key(uint32_t r, uint32_t a, uint32_t placed, uint32_t from
       if (plan_->requests[pick.request].claim == request.claim) mix.add(uint64_t{pick.local} + 1);
   for (size_t c = 0; c < plan_->constraints.size(); ++c) {
     const PlanConstraint& spec = plan_->constraints[c];
-    if ((spec.claim != request.claim && spec.claim != kAllClaims) || spec.requests.empty() || spec.requests.back() < r)
+    if ((spec.claim != request.claim && spec.claim != kAllClaims) || spec.requests.empty() ||
+        (spec.requests.back() < r && (spec.list == nullptr || spec.list->least == 0)))
       continue;
     mix.add(c + 0x100000000ull);
+    if (spec.list != nullptr) {
+      mix.add(value_match_[c].state());
+      continue;
+    }
     if (spec.distinct) {
       for (size_t v = 0; v < used_values_[c].size(); ++v)
         if (used_values_[c][v] != 0) mix.add(v);

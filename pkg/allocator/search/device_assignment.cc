@@ -126,6 +126,7 @@ void Search::undo_pick() {
 
 bool Search::add_to_constraint(uint32_t constraint, uint32_t local, bool* changed) {
   const PlanConstraint& spec = plan_->constraints[constraint];
+  if (spec.list != nullptr) return value_match_[constraint].add(local);
   const Column& column = *plan_columns_[spec.column];
   if (column.missing(local)) return false;
   const uint32_t* begin = column.begin(local);
@@ -166,6 +167,7 @@ bool Search::add_to_constraint(uint32_t constraint, uint32_t local, bool* change
 
 void Search::remove_from_constraint(uint32_t constraint, uint32_t local) {
   const PlanConstraint& spec = plan_->constraints[constraint];
+  if (spec.list != nullptr) return value_match_[constraint].remove(local);
   if (spec.distinct) {
     const Column& column = *plan_columns_[spec.column];
     for (const uint32_t* v = column.begin(local); v != column.end(local); ++v) used_values_[constraint][*v] = 0;

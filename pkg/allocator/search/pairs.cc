@@ -109,6 +109,10 @@ void Search::narrow_to(uint32_t constraint, uint32_t value) {
   const PlanConstraint& spec = plan_->constraints[constraint];
   const Column& column = *plan_columns_[spec.column];
   const MatchState& state = match_[constraint];
+  if (spec.list != nullptr) {
+    for (size_t w = 0; w < pair_mask_.size(); ++w) pair_mask_[w] &= value_match_[constraint].possible()[w];
+    return;
+  }
   if (spec.distinct || column.with.empty()) return;
   if (value == kNoValue && state.members > 0 && state.values == 1) value = state.single;
   if (value != kNoValue) {
@@ -235,7 +239,9 @@ bool Search::cannot_pair(const PairPlace& at) {
       const Column& column = *plan_columns_[spec.column];
       const bool open = state.members == 0 || state.values > 1;
       const uint32_t values = state.members == 0 ? column.values : state.values;
-      if (spec.distinct || !open || values > kMostValues || column.with.empty() || !touches(spec, entry)) continue;
+      if (spec.distinct || spec.list != nullptr || !open || values > kMostValues || column.with.empty() ||
+          !touches(spec, entry))
+        continue;
       // A constraint of an implied entry is one of its groups.
       if (entry.implied && spec.column == entry.column) continue;
       bool any = false;

@@ -67,7 +67,7 @@ bool Search::prove_constraints() {
   for (const PlanConstraint& spec : plan_->constraints) {
     auto number = static_cast<uint32_t>(&spec - plan_->constraints.data());
     const Column& column = *plan_columns_[spec.column];
-    if (column.with.empty()) continue;
+    if (column.with.empty() || spec.list != nullptr) continue;
     // The requests that are members whatever alternative is chosen.
     std::vector<uint32_t> members;
     uint64_t wanted = 0;

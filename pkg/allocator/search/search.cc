@@ -42,6 +42,7 @@ bool Search::begin(const Plan& plan, inventory::NodeId node, const Terms& terms)
       if (plan.constraints[c].distinct) used_values_[c].assign(plan_columns_[plan.constraints[c].column]->values, 0);
   }
   anchors_agree_ = plan.ties.empty() || add_anchors();
+  if (!plan.lists.empty()) begin_lists();
   pairs_ = bounds_pairs_ = !plan.pair_rules.empty();
   bounds_constraints_ = false;
   if (pairs_) begin_pairs();
@@ -98,8 +99,13 @@ Search::End Search::find(const Terms& terms) {
     refute("the devices that are allocated already do not agree in the preferred attribute here");
     return End::kNone;
   }
+  if (!plan_->lists.empty() && !lists_agree_) {
+    refute("the devices that the pod has already do not fit the values of the group");
+    return End::kNone;
+  }
   if (terms.fixed != nullptr) return assign_fixed(terms) ? End::kFound : End::kNone;
   if (!counts_suffice()) return error_.empty() ? End::kNone : End::kError;
+  if (!plan_->lists.empty() && !naive_ && !prove_lists()) return End::kNone;
   if (pairs_ && !prove_pairs()) return End::kNone;
   if (terms.prove_first && !naive_ && !prove_constraints()) return End::kNone;
   deferred_frees_.add(dead_, 1);
@@ -191,6 +197,7 @@ std::string Search::proof() const {
 bool Search::request(uint32_t r) {
   if (r == plan_->requests.size()) {
     if (pairs_ && !pairs_hold()) return false;
+    if (!plan_->lists.empty() && !lists_complete()) return false;
     return visit_ == nullptr || (*visit_)(*this);
   }
   const PlanRequest& request = plan_->requests[r];

@@ -25,6 +25,7 @@
 #include "pkg/allocator/search/candidate_matrix.h"
 #include "pkg/allocator/search/packing.h"
 #include "pkg/allocator/search/refutations.h"
+#include "pkg/allocator/search/value_match.h"
 #include "pkg/base/error.h"
 
 namespace dra::allocator {
@@ -66,6 +67,9 @@ class Search {
         deferred_frees_(frees) {}
 
   End run(const Plan& plan, inventory::NodeId node, const Terms& terms);
+
+  // What candidates of the requests of this constraint, which must have a ValueList, offer on the node.
+  ValueSupply supply(const Plan& plan, inventory::NodeId node, uint32_t constraint);
 
   const std::vector<Pick>& picks() const { return picks_; }
   const std::vector<uint32_t>& chosen() const { return chosen_; }  // alternative by request
@@ -146,6 +150,11 @@ class Search {
   uint64_t most_devices(const inventory::Words& mask, const std::vector<uint32_t>& requests) const;
   void refute(std::string proof);
 
+  // value_lists.cc: constraints with a ValueList
+  void begin_lists();
+  bool prove_lists();  // false if refuted
+  bool lists_complete() const;
+
   // pairs.cc
   // The state that is judged: the alternatives of the first `chosen` requests are chosen, the last of these takes no
   // device before `from`, and the others of them have all of theirs.
@@ -197,6 +206,7 @@ class Search {
   bool out_of_budget_ = false;
   bool slice_ended_ = false;
   bool anchors_agree_ = true;
+  bool lists_agree_ = true;
   bool refuted_ = false;
   const PlanRequest* too_few_ = nullptr;  // a request without enough candidates
   std::string proof_;
@@ -211,6 +221,7 @@ class Search {
   std::vector<MatchState> match_;                  // by constraint
   std::vector<std::vector<uint8_t>> used_values_;  // by distinct constraint, by value
   std::vector<SavedMatch> saved_;
+  std::vector<ValueMatch> value_match_;     // by constraint; only of those with a ValueList
   std::vector<inventory::Amount> charged_;  // by counter of the matrix
   std::vector<SharedUse> shared_;
 

@@ -147,6 +147,7 @@ constexpr UsedAnnotation kUsedAnnotations[] = {
     {kExtendedResourceClaimAnnotation, 16},
     {"dra-controller-manager/proven", 512},
     {"dra-controller-manager/proven-for", 32'768},
+    {"dra-controller-manager/rails", 16'384},  // beside the mark (pkg/protocol/rail_mark.h)
     {"dra-controller-manager/allow-evictions", 32},
     {"dra-controller-manager/strategy", 64},  // on classes
     {"dra-controller-manager/prefer", 513},   // on claims; a value longer than 512 is ignored

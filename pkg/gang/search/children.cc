@@ -21,6 +21,8 @@ allocator::Request DomainSearch::request_for(uint32_t member, const std::vector<
   if (member != Trial::kNoMember) request.cpu_milli = world_.request.members[member].cpu_milli;
   request.step_budget = world_.options.node_step_budget;
   request.preferences = allocator::preferences_of(request.claims).of;
+  if (world_.table.any_pairs) add_pairs(request, concerned(member, claims, false), claims);
+  if (!world_.rails.empty()) add_rails(request, member, claims);
   return request;
 }
 

@@ -183,9 +183,9 @@ DomainSearch::End DomainSearch::dive() {
   dive_into_claims();
   for (; memory_.kind < world_.kind_order.size(); ++memory_.kind) {
     const End end = fill(world_.kind_order[memory_.kind], need_);
-    if (end != End::kNone) return end;
+    if (end != End::kNone) return end == End::kFound && !enough() ? End::kNone : end;
   }
-  return trial_.placed() >= need_ ? End::kFound : End::kNone;
+  return enough() ? End::kFound : End::kNone;
 }
 
 // Decides the first claims wherever they can be had. Members do without those that cannot be decided.

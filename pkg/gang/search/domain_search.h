@@ -11,6 +11,7 @@
 // A slice may end anywhere: SearchMemory keeps what is placed as a path, and the next slice places it again.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -20,6 +21,7 @@
 
 #include "pkg/allocator/allocator.h"
 #include "pkg/gang/request.h"
+#include "pkg/gang/search/rail_list.h"
 #include "pkg/gang/search/table.h"
 #include "pkg/gang/search/trial.h"
 
@@ -102,6 +104,8 @@ class DomainSearch {
     bool node_local = false;  // members affect only their own node, in devices and otherwise
     bool any_order = false;   // placing one member may make another possible
     bool changed = false;     // something may differ from when the path was saved
+    const std::vector<RailList>& rails;
+    const std::vector<uint32_t>& must_place;  // kinds of which a member must be placed
   };
 
   DomainSearch(const World& world, SearchMemory& memory, Progress& progress, Trial& trial);
@@ -110,6 +114,13 @@ class DomainSearch {
   End run(const Domain& domain, uint32_t need);
   // After kFound: places the other members where they fit, in `domains`, narrow to wide. Never kNone.
   End extend(const std::vector<const Domain*>& domains);
+  // Enough members are placed, and those that must be.
+  bool enough() const {
+    if (trial_.placed() < need_) return false;
+    for (const uint32_t kind : world_.must_place)
+      if (trial_.placed_of_kind(kind) == 0) return false;
+    return true;
+  }
   bool out_of_budget() const { return progress_.steps >= world_.options.step_budget; }
   // Up to this many members an exhaustive search ends in acceptable time; with more, practically never.
   static constexpr size_t kFewMembers = 32;
@@ -169,6 +180,11 @@ class DomainSearch {
     progress_.steps += steps;
     world_.meter.charge(steps);
   }
+  // A member of the kind must be placed and none is.
+  bool must_place(uint32_t kind) const {
+    return std::find(world_.must_place.begin(), world_.must_place.end(), kind) != world_.must_place.end() &&
+           trial_.placed_of_kind(kind) == 0;
+  }
   static End end_of(Next next) {
     return next == Next::kStopped ? End::kStopped : next == Next::kError ? End::kError : End::kNone;
   }
@@ -184,6 +200,10 @@ class DomainSearch {
   Next pack_anew(uint32_t kind, uint32_t member, NodeSet& tried, Child& child);
   Next pack_node(uint32_t member, NodeId node, Child& child);
   allocator::Request request_for(uint32_t member, const std::vector<uint32_t>& claims) const;
+  void add_rails(allocator::Request& request, uint32_t member, const std::vector<uint32_t>& claims) const;
+  void add_pairs(allocator::Request& request, const std::vector<uint32_t>& members,
+                 const std::vector<uint32_t>& claims) const;
+  std::vector<uint32_t> concerned(uint32_t member, const std::vector<uint32_t>& claims, bool waiting) const;
   Next fail_with(uint32_t member, std::optional<Error> error);
   void push(uint32_t member, Child child);
   void pop();

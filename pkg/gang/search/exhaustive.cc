@@ -105,7 +105,7 @@ const SearchMemory::Step* DomainSearch::next_hint() {
 // ---- members that affect their own node alone
 
 DomainSearch::End DomainSearch::place_kinds(size_t at) {
-  if (trial_.placed() >= need_) return End::kFound;
+  if (enough()) return End::kFound;
   while (at < world_.kind_order.size() &&
          trial_.placed_of_kind(world_.kind_order[at]) == size_of(world_.kind_order[at]))
     ++at;
@@ -125,7 +125,8 @@ DomainSearch::End DomainSearch::place_last(size_t at) {
     push(hint->member, {hint->node, hint->results});
     ++hint_;
   }
-  const End end = fill(world_.kind_order[at], need_);
+  End end = fill(world_.kind_order[at], need_);
+  if (end == End::kFound && !enough()) end = End::kNone;
   if (end == End::kNone) undo(before);
   return end;
 }
@@ -171,6 +172,7 @@ DomainSearch::End DomainSearch::place_next(size_t at) {
     const Next next = next_child(kind, tried, child);
     if (next == Next::kStopped) return stop();
     if (next == Next::kError) return End::kError;
+    if (next == Next::kNone && must_place(kind)) return End::kNone;
     if (next == Next::kNone) return place_kinds(at + 1);  // without the rest of this kind
     tried.insert(child.node);
     push(member, std::move(child));
@@ -186,7 +188,7 @@ DomainSearch::End DomainSearch::place_next(size_t at) {
 static constexpr size_t kAnyKind = 0;
 
 DomainSearch::End DomainSearch::place_any(size_t from) {
-  if (trial_.placed() >= need_) return End::kFound;
+  if (enough()) return End::kFound;
   if (from == world_.kind_order.size() || trial_.placed() + still_possible(from) < need_) return End::kNone;
   const Hash128 key = state_with(state(from), trial_.places());
   if (memory_.dead.contains(key)) return End::kNone;
@@ -209,7 +211,7 @@ DomainSearch::End DomainSearch::place_any(size_t from) {
     const End end = any_child(kind, any_order ? kAnyKind : from);
     if (end != End::kNone) return end;
   }
-  if (!any_order) {
+  if (!any_order && !must_place(world_.kind_order[from])) {
     const End end = place_any(from + 1);
     if (end != End::kNone) return end;
   }

@@ -17,6 +17,29 @@ constexpr uint64_t kCountedPerStep = 64;                                        
 constexpr uint64_t kStepsOfCount = 8;                                           // to plan such a request
 constexpr size_t kBytesOfCandidate = sizeof(Candidate) + 4 * sizeof(uint32_t);  // with its number, counts and most_
 
+void add_values(inventory::Hash128& hash, const alignment::MemberRails& devices) {
+  hash.add(devices.size());
+  for (const alignment::DeviceRails& device : devices) {
+    hash.add(device.size());
+    for (const std::string& value : device) hash.add(std::hash<std::string>{}(value));
+  }
+}
+
+void add_rails(inventory::Hash128& hash, const RailRule& rule) {
+  hash.add(std::hash<std::string>{}(rule.attribute));
+  hash.add(uint64_t{rule.soft});
+  for (const RailRule::Of& of : rule.of) {
+    hash.add(of.requests.size());
+    for (const auto& [claim, request] : of.requests) {
+      hash.add(uint64_t{claim});
+      hash.add(std::hash<std::string>{}(request));
+    }
+    add_values(hash, of.taken);
+  }
+  hash.add(rule.running.size());
+  for (const auto& [name, devices] : rule.running) add_values(hash, devices);
+}
+
 }  // namespace
 
 inventory::Hash128 Session::identity(const GangRequest& request) {
@@ -30,11 +53,14 @@ inventory::Hash128 Session::identity(const GangRequest& request) {
     hash.add(static_cast<uint64_t>(member.cpu_milli));
     hash.add(member.claims.size());
     for (const auto& claim : member.claims) hash.add(reinterpret_cast<uintptr_t>(claim.get()));
+    hash.add(member.pairs.size());
+    for (const alignment::PairEntry& entry : member.pairs) add_text(entry.text);
   }
   for (const std::string& level : request.topology.levels) add_text(level);
   hash.add(request.topology.required.value_or(UINT32_MAX));
   hash.add(request.topology.preferred.value_or(UINT32_MAX));
   for (const NodeId node : request.placed) hash.add(node);
+  for (const RailRule& rule : request.rails) add_rails(hash, rule);
   return hash;
 }
 
@@ -127,7 +153,7 @@ bool Session::prepare(const GangRequest& request, Nodes& nodes) {
   kind_order_.resize(kinds_.size());
   std::iota(kind_order_.begin(), kind_order_.end(), 0);
   std::stable_sort(kind_order_.begin(), kind_order_.end(), [&](uint32_t a, uint32_t b) {
-    return std::tuple(!tied_[a], room[a]) < std::tuple(!tied_[b], room[b]);
+    return std::tuple(!must_be_placed(a), !tied_[a], room[a]) < std::tuple(!must_be_placed(b), !tied_[b], room[b]);
   });
   find_most();
   begin_domains(request);
@@ -223,8 +249,9 @@ size_t Session::bytes() const {
 
 Decision Session::search(const GangRequest& request, Nodes& nodes) {
   Decision decision;
-  const DomainSearch::World world{request, table_,   kind_order_, first_claims_, kinds_,      inventory_, allocator_,
-                                  nodes,   options_, meter_,      tied_,         node_local_, any_order_, changed_};
+  const DomainSearch::World world{request,    table_,   kind_order_, first_claims_, kinds_, inventory_,
+                                  allocator_, nodes,    options_,    meter_,        tied_,  node_local_,
+                                  any_order_, changed_, rails_,      must_place_};
   for (; at_domain_ < domains_.size(); ++at_domain_) {
     if (meter_.stopped()) {
       decision.outcome = Outcome::kUnfinished;

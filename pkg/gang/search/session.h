@@ -9,6 +9,7 @@
 // begins again; spent steps stay spent. Gangs bounds the bytes() of all sessions. Not thread-safe.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <map>
@@ -18,6 +19,7 @@
 
 #include "pkg/gang/request.h"
 #include "pkg/gang/search/domain_search.h"
+#include "pkg/gang/search/rail_list.h"
 #include "pkg/gang/search/table.h"
 
 namespace dra::gang {
@@ -32,6 +34,11 @@ class Session {
           allocator::Meter& meter, Table table, uint64_t spent)
       : inventory_(inventory), allocator_(allocator), options_(options), meter_(meter), table_(std::move(table)) {
     progress_.steps = spent;
+  }
+  // Before the first slice: the values that members' devices must stand for, and kinds of which one must be placed.
+  void set_rails(std::vector<RailList> rails, std::vector<uint32_t> must_place) {
+    rails_ = std::move(rails);
+    must_place_ = std::move(must_place);
   }
 
   // Runs one slice.
@@ -89,6 +96,9 @@ class Session {
   Decision search(const GangRequest& request, Nodes& nodes);
   End search_domain(const Domain& domain, const DomainSearch::World& world, Nodes& nodes, Decision& decision);
   void take_over(const Trial& trial, const Domain& domain, Decision& decision) const;
+  bool must_be_placed(uint32_t kind) const {
+    return std::find(must_place_.begin(), must_place_.end(), kind) != must_place_.end();
+  }
   void note_refuted(const Domain& domain, const GangRequest& request);
 
   // domains.cc
@@ -123,6 +133,8 @@ class Session {
   const Options& options_;
   allocator::Meter& meter_;
   Table table_;
+  std::vector<RailList> rails_;
+  std::vector<uint32_t> must_place_;  // kinds
 
   // of the state when the previous slice ended
   uint64_t inventory_version_ = 0;

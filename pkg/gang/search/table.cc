@@ -35,6 +35,12 @@ std::optional<Error> check(const GangRequest& request) {
     if (level && *level >= levels)
       return invalid(request, std::string("its ") + what + " topology level is number " + std::to_string(*level) +
                                   " of " + std::to_string(levels) + "; name one of the levels");
+  if (request.rails.size() > kMaxRailRules)
+    return invalid(request, "has " + std::to_string(request.rails.size()) + " rules about rails; at most " +
+                                std::to_string(kMaxRailRules) + " are supported");
+  for (const RailRule& rule : request.rails)
+    if (rule.of.size() != request.members.size())
+      return invalid(request, "rule about " + quote(rule.attribute) + " is not about the members that wait");
   return std::nullopt;
 }
 
@@ -91,10 +97,29 @@ class Compiler {
       key += '\n' + table_.claims[claim].object->metadata.uid;
       shares = true;
     }
+    for (const RailRule& rule : request_.rails) add_rails(key, rule.of[m]);
+    for (const alignment::PairEntry& entry : member.pairs) add_pairs(key, entry);
     const auto [at, added] = kinds_.try_emplace(std::move(key), table_.kinds.size());
     if (added) table_.kinds.push_back({{}, shares});
     table_.kinds[at->second].members.push_back(m);
     table_.kind_of.push_back(at->second);
+  }
+
+  // A rule treats members of one kind alike.
+  static void add_rails(std::string& key, const RailRule::Of& of) {
+    key += "\nr";
+    for (const auto& [claim, request] : of.requests) key += std::to_string(claim) + '/' + request + ' ';
+    for (const alignment::DeviceRails& device : of.taken) {
+      key += '|';
+      for (const std::string& value : device) key += std::to_string(value.size()) + ':' + value;
+    }
+  }
+
+  void add_pairs(std::string& key, const alignment::PairEntry& entry) {
+    table_.any_pairs = true;
+    key += "\np" + entry.attribute;
+    for (const alignment::PairTerm& term : entry.terms)
+      key += ' ' + std::to_string(term.claim) + '/' + std::to_string(term.request) + '*' + std::to_string(term.number);
   }
 
   const GangRequest& request_;
@@ -112,6 +137,15 @@ Error too_different(const GangRequest& request, size_t kinds, const std::string&
                    " are decided together, fewer on very many nodes; make its pods alike (the same requests, selectors "
                    "and tolerations, claims with the same spec, no volumes of their own) or split it into smaller "
                    "groups");
+}
+
+uint32_t own_kind(Table& table, uint32_t member) {
+  Kind& kind = table.kinds[table.kind_of[member]];
+  if (kind.members.size() == 1) return table.kind_of[member];
+  std::erase(kind.members, member);
+  const bool shares = kind.shares;
+  table.kinds.push_back({{member}, shares});
+  return table.kind_of[member] = static_cast<uint32_t>(table.kinds.size()) - 1;
 }
 
 Result<Table> compile(const GangRequest& request) {

@@ -35,10 +35,13 @@ struct Table {
   std::vector<std::vector<const api::NodeSelector*>> selectors_of;
   std::vector<Kind> kinds;
   std::vector<uint32_t> kind_of;  // by member
+  bool any_pairs = false;         // some member has Member::pairs
 };
 
 // The group has more kinds of members than are decided together. `where`: a clause, " on 900 nodes", or empty.
 Error too_different(const GangRequest& request, size_t kinds, const std::string& where);
+// Makes the member a kind of its own, and returns it.
+uint32_t own_kind(Table& table, uint32_t member);
 // An error names what is wrong with the request. The table does not refer to the request.
 Result<Table> compile(const GangRequest& request);
 
