@@ -4,7 +4,7 @@ get with expected.txt of the folder.
 Usage: examples_test.py FOLDER_OF_PROGRAMS [--record] [drivers|pairs] [MANIFEST...]
 
 expected.txt has a paragraph for each manifest: its name, then a line for each device, "POD REQUEST DEVICE" (DRIVER/POOL/DEVICE, with the consumed
-capacity of a shared one). Random suffixes of pod names are left out. A pod without devices has no line."""
+capacity of a shared one). Random suffixes of pod names are left out, and servers of examples/pairs are numbered anew. A pod without devices has no line."""
 import os
 import re
 import sys
@@ -46,6 +46,12 @@ def plain_name(pod):
     return prefix or owner.get("name") or pod["metadata"]["name"]
 
 
+def number_servers(lines):
+    """The servers of examples/pairs are alike, and which one is chosen depends on whose slices come first: they are numbered in the order of the lines."""
+    numbers = {}
+    return [re.sub(r"/server-(\d+)/", lambda found: f"/server-{numbers.setdefault(found.group(1), len(numbers))}/", line) for line in lines]
+
+
 def devices_of(box, kubectl):
     """(lines, settled): a line for each device of each pod; settled when every pod runs."""
     pods = box.get(kubectl, "pods -A").get("items", [])
@@ -60,7 +66,7 @@ def devices_of(box, kubectl):
                 used = "".join(f" {key}={value}" for key, value in sorted(result.get("consumedCapacity", {}).items()))
                 admin = " (admin access)" if result.get("adminAccess") else ""
                 lines.append(f"{plain_name(pod)} {result['request']} {result['driver']}/{result['pool']}/{result['device']}{used}{admin}")
-    return sorted(lines), bool(pods) and all(p.get("status", {}).get("phase") == "Running" for p in pods)
+    return number_servers(sorted(lines)), bool(pods) and all(p.get("status", {}).get("phase") == "Running" for p in pods)
 
 
 def run(program, kubectl, folder, manifest, expected):

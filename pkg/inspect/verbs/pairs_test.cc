@@ -109,7 +109,7 @@ TEST(ExplainPairs, SaysHowManyANodeHas) {
   server.objects.claims["ml/c"] = claim;
   server.objects.claim_by_uid[claim->metadata.uid] = claim;
   State state(server.objects, {});
-  EXPECT_THAT(shown(explain(state, "pod/p", {.ns = "ml"})),
+  EXPECT_THAT(shown(explain(state, "pod/p", {.ns = "ml", .width = 0})),
               HasSubstr("node a has 6 such pairs (gpu+nic by resource.kubernetes.io/pcieRoot), 8 are asked"));
 }
 
