@@ -8,6 +8,7 @@
 #include "pkg/gang/gang.h"
 #include "pkg/gang/influence.h"
 #include "pkg/inspect/state/extended.h"
+#include "pkg/inspect/state/rails.h"
 #include "pkg/inspect/state/successor.h"
 #include "pkg/protocol/groups.h"
 
@@ -116,7 +117,7 @@ class StateNodes : public gang::Nodes {
   Influence influence_ = Influence::kNode;
 };
 
-gang::GangRequest request_of(const GroupQuestion& group, const StateOptions& options) {
+gang::GangRequest request_of(const GroupQuestion& group, GroupAlignment alignment, const StateOptions& options) {
   gang::GangRequest request;
   request.uid = request.name = group.name;
   request.min_count = group.min_count;
@@ -129,8 +130,10 @@ gang::GangRequest request_of(const GroupQuestion& group, const StateOptions& opt
   };
   topology.required = place_of(group.topology.required);
   topology.preferred = place_of(group.topology.preferred);
+  request.rails = std::move(alignment.rails);
   for (const GroupQuestion::Member& one : group.members) {
     gang::Member& member = request.members.emplace_back();
+    member.pairs = std::move(alignment.pairs[request.members.size() - 1]);
     member.name = one.pod->metadata.key();
     member.uid = one.pod->metadata.uid;
     member.claims = one.claims;
@@ -181,6 +184,14 @@ protocol::MemoryView groups_in(const Objects& objects, const StateOptions& optio
   return view;
 }
 
+api::StringMap annotations_of(const reconcile::View& view, const protocol::GroupRef& group) {
+  if (group.source == protocol::GroupRef::Source::kJob) return {};
+  const auto api =
+      group.source == protocol::GroupRef::Source::kCore ? reconcile::GroupApi::kCore : reconcile::GroupApi::kPlugins;
+  const api::PodGroup* known = view.pod_group(api, group.ns + "/" + group.name);
+  return known == nullptr ? api::StringMap() : known->metadata.annotations;
+}
+
 bool can_be_decided(const api::Pod& pod) {
   return pod.node_name.empty() && !pod.terminal() && !pod.metadata.deleting() &&
          std::all_of(pod.scheduling_gates.begin(), pod.scheduling_gates.end(),
@@ -209,9 +220,16 @@ Result<GroupPlaced> place_group(State& state, const GroupQuestion& group) {
     if (auto needs = placement::PodNeeds::of(*member.pod); !needs) return fail(needs.error());
   state.learn();
   const AsClaims as = as_claims(state, group);
+  GroupAlignment alignment = alignment_of(as.group, state.inventory);
+  if (!alignment.refused.empty()) {
+    GroupPlaced refused;
+    refused.outcome = Outcome::kError;
+    refused.why = alignment.refused;
+    return refused;
+  }
   gang::Gangs gangs(state.inventory, state.allocator(), {});
   StateNodes nodes(state, as);
-  return answer_of(state, as.group, gangs.decide(request_of(as.group, state.options), nodes));
+  return answer_of(state, as.group, gangs.decide(request_of(as.group, std::move(alignment), state.options), nodes));
 }
 
 }  // namespace dra::inspect

@@ -24,6 +24,7 @@ struct GroupQuestion {
   };
   std::vector<Member> members;
   protocol::TopologyWish topology;
+  api::StringMap annotations{};  // of its PodGroup
 };
 
 struct GroupPlaced {
@@ -41,6 +42,8 @@ Result<GroupPlaced> place_group(State& state, const GroupQuestion& group);
 
 // The view from which membership in groups is read: pods that name one, and PodGroups.
 protocol::MemoryView groups_in(const Objects& objects, const StateOptions& options);
+// Of the group's PodGroup; none: it is a Job, or there is no such PodGroup.
+api::StringMap annotations_of(const reconcile::View& view, const protocol::GroupRef& group);
 // The pod waits, and nothing but the manager's gate holds it.
 bool can_be_decided(const api::Pod& pod);
 // A member runs or has succeeded: the others join one by one.

@@ -29,7 +29,8 @@ std::string why_not_ready(const Objects& objects, const api::Pod& pod) {
 
 WaitingMembers waiting_members(const Objects& objects, const reconcile::View& view,
                                const protocol::Membership& member) {
-  WaitingMembers found{{member.group.shown(), member.min_count, {}, member.topology}, 0, ""};
+  WaitingMembers found{
+      {member.group.shown(), member.min_count, {}, member.topology, annotations_of(view, member.group)}, 0, ""};
   for (const auto& [key, pod] : objects.pods) {
     if (!pod->node_name.empty() || pod->terminal()) continue;
     const protocol::Membership other = protocol::membership_of(view, *pod);

@@ -115,7 +115,11 @@ class Fitting {
       return answer;
     }
     std::deque<Made> made;
-    GroupQuestion group{asked.what, asked.needed, {}, asked.topology};
+    GroupQuestion group{asked.what,
+                        asked.needed,
+                        {},
+                        asked.topology,
+                        asked.group != nullptr ? asked.group->annotations : api::StringMap()};
     std::string refused_by_quota;
     for (uint32_t i = 0; i < asked.copies; ++i) {
       auto one = make(asked, i);

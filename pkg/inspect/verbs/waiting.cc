@@ -85,7 +85,8 @@ class Waiting {
   }
 
   void decide_group(const protocol::Membership& member, const std::vector<PodPtr>& waiting) {
-    GroupQuestion group{member.group.shown(), member.min_count, {}, member.topology};
+    GroupQuestion group{
+        member.group.shown(), member.min_count, {}, member.topology, annotations_of(view_, member.group)};
     std::vector<const api::Pod*> all;
     for (const PodPtr& pod : waiting) {
       const protocol::Membership other = protocol::membership_of(view_, *pod);
