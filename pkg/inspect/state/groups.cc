@@ -4,6 +4,8 @@
 #include <deque>
 #include <map>
 
+#include "pkg/alignment/alignment.h"
+#include "pkg/alignment/group_rails.h"
 #include "pkg/api/encode.h"
 #include "pkg/gang/gang.h"
 #include "pkg/gang/influence.h"
@@ -31,6 +33,7 @@ AsClaims as_claims(State& state, const GroupQuestion& group) {
   std::map<std::string, bool> plugins_serve;  // by shape
   for (size_t i = 0; i < group.members.size(); ++i) {
     GroupQuestion::Member& member = as.group.members[i];
+    if (!member.only.empty()) as.nodes[i] = {member.only};
     std::optional<ByClass> asked = asked_by_class(state.objects, *member.pod);
     if (!asked || asked->nodes.empty()) continue;
     if (asked->others) {
@@ -40,7 +43,7 @@ AsClaims as_claims(State& state, const GroupQuestion& group) {
                               : state.fits_as_is(*member.pod, member.claims);
       plugins_serve[member.shape] = served;
       if (served) continue;
-      as.nodes[i] = asked->nodes;
+      if (member.only.empty()) as.nodes[i] = asked->nodes;
     }
     as.by_class.push_back(std::move(*asked));
     member.pod = &as.by_class.back().rest;
@@ -207,8 +210,49 @@ std::string shape_of(const GroupQuestion::Member& member) {
   const api::OwnerReference* owner = member.pod->metadata.controller();
   if (owner == nullptr) return "";
   std::string shape = owner->uid;
-  for (const Claim& claim : member.claims) shape += "\n" + api::encode(claim->spec);
+  const auto add_alignment = [&](const api::StringMap& annotations) {
+    for (const std::string_view key :
+         {alignment::kPairsAnnotation, alignment::kRailsAnnotation, alignment::kPreferredRailsAnnotation})
+      if (const auto text = annotations.find(key); text != annotations.end())
+        shape += "\n" + std::string(key) + "=" + text->second;
+  };
+  add_alignment(member.pod->metadata.annotations);
+  for (const Claim& claim : member.claims) {
+    shape += "\n" + api::encode(claim->spec);
+    add_alignment(claim->metadata.annotations);
+  }
   return shape;
+}
+
+std::vector<GroupQuestion::Member> holders_beside(const Objects& objects, const reconcile::View& view,
+                                                  const protocol::GroupRef& group,
+                                                  const std::vector<GroupQuestion::Member>& asked,
+                                                  const ChangedClaims& changed) {
+  std::vector<GroupQuestion::Member> found;
+  for (const api::Pod* pod : view.pods_of_group(group.key())) {
+    if (pod->done() || std::any_of(asked.begin(), asked.end(), [&](const GroupQuestion::Member& one) {
+          return one.pod->metadata.key() == pod->metadata.key();
+        }))
+      continue;
+    GroupQuestion::Member holder{pod, claims_used_by(objects, *pod), ""};
+    for (Claim& claim : holder.claims)
+      if (const auto known = changed.find(claim->metadata.key()); known != changed.end()) claim = known->second;
+    if (std::any_of(holder.claims.begin(), holder.claims.end(),
+                    [](const Claim& claim) { return claim->status.allocation.has_value(); }))
+      found.push_back(std::move(holder));
+  }
+  return found;
+}
+
+GroupQuestion joining(const Objects& objects, const reconcile::View& view, const protocol::Membership& member,
+                      const api::Pod& pod, std::vector<Claim> claims, const ChangedClaims& changed) {
+  GroupQuestion question;
+  question.name = "pod " + pod.metadata.key();
+  question.members.push_back({&pod, std::move(claims), ""});
+  if (member.state != protocol::Membership::State::kMember) return question;
+  question.annotations = annotations_of(view, member.group);
+  question.running = holders_beside(objects, view, member.group, question.members, changed);
+  return question;
 }
 
 Result<GroupPlaced> place_group(State& state, const GroupQuestion& group) {
@@ -230,6 +274,26 @@ Result<GroupPlaced> place_group(State& state, const GroupQuestion& group) {
   gang::Gangs gangs(state.inventory, state.allocator(), {});
   StateNodes nodes(state, as);
   return answer_of(state, as.group, gangs.decide(request_of(as.group, std::move(alignment), state.options), nodes));
+}
+
+bool asks_for_rails(const GroupQuestion& group) {
+  const auto asks = [](const GroupQuestion::Member& member) {
+    return alignment::has_rails(member.pod->metadata.annotations);
+  };
+  return alignment::has_rails(group.annotations) || std::any_of(group.members.begin(), group.members.end(), asks) ||
+         std::any_of(group.running.begin(), group.running.end(), asks);
+}
+
+Placed place_member(State& state, const GroupQuestion& group) {
+  const GroupQuestion::Member& pod = group.members.front();
+  Placed alone = state.place(pod.pod, pod.claims, pod.only);
+  if (alone.outcome != Outcome::kFeasible || !asks_for_rails(group)) return alone;
+  auto placed = place_group(state, group);
+  if (placed && placed->outcome == Outcome::kFeasible) return std::move(placed->members.front());
+  Placed waits;
+  waits.outcome = placed ? placed->outcome : Outcome::kError;
+  waits.why = placed ? placed->why : placed.error().message();
+  return waits;
 }
 
 }  // namespace dra::inspect

@@ -1,90 +1,82 @@
 #include "pkg/inspect/state/rails.h"
 
 #include <algorithm>
+#include <optional>
+#include <tuple>
 
-#include "pkg/alignment/bears.h"
 #include "pkg/alignment/group_rails.h"
-#include "pkg/inventory/device_values.h"
-#include "pkg/protocol/pod_claims.h"
 #include "pkg/protocol/pod_pairs.h"
+#include "pkg/protocol/rail_values.h"
 
 namespace dra::inspect {
 namespace {
 
-bool asks_for_any(const GroupQuestion& group) {
-  if (!alignment::first_annotation(group.annotations).empty()) return true;
-  return std::any_of(group.members.begin(), group.members.end(), [](const GroupQuestion::Member& member) {
-    return !alignment::first_annotation(member.pod->metadata.annotations).empty() ||
-           std::any_of(member.claims.begin(), member.claims.end(), [](const Claim& claim) {
-             return !alignment::first_annotation(claim->metadata.annotations).empty();
-           });
+using Member = GroupQuestion::Member;
+
+// All members, in the order that decides among soft rules; `asked`: index in GroupQuestion::members, or none.
+struct Counted {
+  const Member* member = nullptr;
+  std::optional<size_t> asked{};
+};
+
+std::vector<Counted> all_members(const GroupQuestion& group) {
+  std::vector<Counted> all;
+  for (size_t m = 0; m < group.members.size(); ++m) all.push_back({&group.members[m], m});
+  for (const Member& one : group.running) all.push_back({&one, {}});
+  std::stable_sort(all.begin(), all.end(), [](const Counted& a, const Counted& b) {
+    const api::ObjectMeta &of_a = a.member->pod->metadata, &of_b = b.member->pod->metadata;
+    return std::tie(of_a.creation_timestamp, of_a.uid) < std::tie(of_b.creation_timestamp, of_b.uid);
   });
+  return all;
 }
 
-// What the pod calls its claims: those that exist, and those that only would be made.
-std::vector<alignment::ClaimName> names_of(const GroupQuestion::Member& member) {
-  const api::Pod& pod = *member.pod;
-  std::vector<alignment::ClaimName> names;
-  for (const api::PodResourceClaim& entry : pod.resource_claims)
-    for (uint32_t c = 0; c < member.claims.size(); ++c) {
-      const std::string& name = member.claims[c]->metadata.name;
-      if (name != protocol::resolve_created_claim(pod, entry).name && name != pod.metadata.name + "-" + entry.name &&
-          entry.resource_claim_name != name)
-        continue;
-      names.push_back({entry.name, c});
-      break;
+void add_rule(const alignment::RailRule& rule, const std::vector<Counted>& all, size_t asked,
+              const inventory::Inventory& inventory, std::vector<gang::RailRule>& out) {
+  gang::RailRule& made = out.emplace_back();
+  made.attribute = rule.attribute;
+  made.soft = rule.soft;
+  made.of.resize(asked);
+  for (size_t m = 0; m < all.size(); ++m) {
+    const Member& member = *all[m].member;
+    alignment::MemberRails taken;
+    for (const alignment::RailRequest& request : rule.of[m])
+      protocol::add_rail_values(*member.claims[request.claim], request.request, rule.attribute,
+                                inventory.device_index(), taken);
+    if (!all[m].asked) {
+      if (!taken.empty()) made.running.emplace_back(member.pod->metadata.key(), std::move(taken));
+      continue;
     }
-  return names;
-}
-
-// Of the devices that the claim's allocation gives to the request.
-void add_taken(const api::ResourceClaim& claim, const std::string& request, const std::string& attribute,
-               const inventory::Inventory& inventory, alignment::MemberRails& out) {
-  if (!claim.status.allocation) return;
-  for (const api::DeviceRequestAllocationResult& one : claim.status.allocation->results)
-    if (one.request.substr(0, one.request.find('/')) == request)
-      out.push_back(inventory::device_values(inventory.device_index(), one.driver, one.pool, one.device, attribute)
-                        .value_or(alignment::DeviceRails{}));
+    gang::RailRule::Of& of = made.of[*all[m].asked];
+    of.taken = std::move(taken);
+    for (const alignment::RailRequest& request : rule.of[m]) of.requests.emplace_back(request.claim, request.request);
+  }
 }
 
 }  // namespace
 
 GroupAlignment alignment_of(const GroupQuestion& group, const inventory::Inventory& inventory) {
   GroupAlignment out;
-  out.pairs.resize(group.members.size());
-  if (!asks_for_any(group)) return out;
-  std::vector<alignment::RailMember> members;
-  for (size_t m = 0; m < group.members.size(); ++m) {
-    const GroupQuestion::Member& member = group.members[m];
+  for (const Member& member : group.members) {
     alignment::PodPairs pairs = protocol::pairs_of_pod(*member.pod, member.claims);
-    if (pairs.refusal) {
-      out.refused = member.pod->metadata.key() + ": " + pairs.refusal->message;
-      return out;
-    }
-    out.pairs[m] = std::move(pairs.entries);
+    if (pairs.refusal && out.refused.empty()) out.refused = member.pod->metadata.key() + ": " + pairs.refusal->message;
+    out.pairs.push_back(std::move(pairs.entries));
+  }
+  if (!out.refused.empty() || !asks_for_rails(group)) return out;
+  const std::vector<Counted> all = all_members(group);
+  std::vector<alignment::RailMember> members;
+  for (const Counted& one : all) {
     alignment::RailMember& made = members.emplace_back();
-    made.annotations = &member.pod->metadata.annotations;
-    for (const Claim& claim : member.claims) made.claims.push_back(claim.get());
-    made.names = names_of(member);
+    made.annotations = &one.member->pod->metadata.annotations;
+    for (const Claim& claim : one.member->claims) made.claims.push_back(claim.get());
+    made.names = protocol::claim_names(*one.member->pod, one.member->claims);
   }
   const alignment::GroupRails read = alignment::read_group_rails(&group.annotations, members, false);
   if (read.refusal) {
-    out.refused = read.refusal->message;
+    out.refused = (read.refused_member ? all[*read.refused_member].member->pod->metadata.key() + ": " : "") +
+                  read.refusal->message;
     return out;
   }
-  for (const bool soft : {false, true})  // hard ones first
-    for (const alignment::RailRule& rule : read.rules) {
-      if (rule.soft != soft) continue;
-      gang::RailRule& made = out.rails.emplace_back();
-      made.attribute = rule.attribute;
-      made.soft = rule.soft;
-      made.of.resize(members.size());
-      for (size_t m = 0; m < members.size(); ++m)
-        for (const alignment::RailRequest& request : rule.of[m]) {
-          made.of[m].requests.emplace_back(request.claim, request.request);
-          add_taken(*members[m].claims[request.claim], request.request, rule.attribute, inventory, made.of[m].taken);
-        }
-    }
+  for (const alignment::RailRule& rule : read.rules) add_rule(rule, all, group.members.size(), inventory, out.rails);
   return out;
 }
 

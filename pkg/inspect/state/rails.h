@@ -15,7 +15,7 @@ struct GroupAlignment {
   std::string refused;  // not empty: an annotation cannot be followed, so that the group waits
 };
 
-// `values`: of a device that a claim holds already.
+// Of `inventory`: the values of devices that claims hold already.
 GroupAlignment alignment_of(const GroupQuestion& group, const inventory::Inventory& inventory);
 
 }  // namespace dra::inspect

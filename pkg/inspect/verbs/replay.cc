@@ -176,7 +176,7 @@ Result<Answer> replay(const Objects& objects, const std::string& target, const s
   else if (member.state == protocol::Membership::State::kMember)
     placed = place_with_group(state, together, member, key);
   else
-    placed = state.place(before.pods.at(key).get(), asked);
+    placed = place_member(state, joining(before, view, member, *before.pods.at(key), asked));
   Answer answer{"DRAReplay"};
   if (placed.outcome != allocator::Outcome::kFeasible) {
     if (const std::string unseen = why_undecidable(objects); !unseen.empty()) {
