@@ -45,7 +45,10 @@ void ArbitrationModel::add_rail_member(RailGroup& group) {
   object->metadata.ns = "d";
   object->metadata.name = claim;
   object->metadata.uid = claim + "-uid" + std::to_string(++next_claim_);
-  const int64_t devices = group.mixed ? 1 + static_cast<int64_t>(random_.below(2)) : group.devices;
+  // Mostly those that come first have one device and those that join two: these fit the first, and not each other.
+  const bool joins = group.next > group.min;
+  const int64_t of_mixed = (random_.below(4) == 0) == joins ? 1 : 2;
+  const int64_t devices = group.mixed ? of_mixed : group.devices;
   object->spec.requests = {test::exactly("gpu", "gpu", devices)};
   object->metadata.managed_fields = {{"kubectl", "Update", ""}};
   put<api::ResourceClaim>(claims_, "d/" + claim, object);
@@ -53,7 +56,7 @@ void ArbitrationModel::add_rail_member(RailGroup& group) {
   put<api::Pod>(pods_, pod->metadata.key(), pod);
 }
 
-// A later member, or a replacement of one that is gone.
+// Later members, or replacements of those that are gone.
 void ArbitrationModel::add_joiner() {
   if (pods_.objects.size() >= options_.pods) return;
   std::set<std::string> alive;
@@ -62,8 +65,10 @@ void ArbitrationModel::add_joiner() {
   if (alive.empty()) return add_rail_group();
   auto which = alive.begin();
   std::advance(which, static_cast<long>(random_.below(alive.size())));
-  ++stats_.joiners;
-  add_rail_member(rail_groups_.at(*which));
+  for (size_t count = 1 + random_.below(2); count > 0 && pods_.objects.size() < options_.pods; --count) {
+    ++stats_.joiners;
+    add_rail_member(rail_groups_.at(*which));
+  }
 }
 
 // When a member with two devices ends, members with one may be left on different rails, as they may be: each was on one
