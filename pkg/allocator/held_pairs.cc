@@ -16,12 +16,12 @@ constexpr uint64_t kHeldWork = 5'000'000;  // of GroupCounter, for one rule: som
 // Numbers the values of one rule's devices, which GroupTerm points to.
 class HeldTerms {
  public:
-  HeldTerms(const PairRule& rule, const inventory::DeviceIndex& device_index) {
+  HeldTerms(const PairRule& rule, const inventory::DeviceIndex& device_index, inventory::NodeId node) {
     for (const PairRule::Term& term : rule.terms)
       for (const Anchor& device : term.devices) {
         std::vector<uint32_t>& numbers = values_.emplace_back();
         const auto values =
-            inventory::device_values(device_index, device.driver, device.pool, device.device, rule.attribute);
+            inventory::device_values(device_index, device.driver, device.pool, device.device, rule.attribute, node);
         for (const std::string& code : values.value_or(std::vector<std::string>()))
           numbers.push_back(numbers_.try_emplace(code, static_cast<uint32_t>(numbers_.size())).first->second);
         std::sort(numbers.begin(), numbers.end());
@@ -59,7 +59,8 @@ class HeldTerms {
 
 }  // namespace
 
-HeldPairs held_pairs(std::span<const PairRule> rules, const inventory::DeviceIndex& device_index) {
+HeldPairs held_pairs(std::span<const PairRule> rules, const inventory::DeviceIndex& device_index,
+                     inventory::NodeId node) {
   GroupCounter counter;
   for (const PairRule& rule : rules) {
     uint64_t asked = UINT32_MAX;
@@ -70,7 +71,7 @@ HeldPairs held_pairs(std::span<const PairRule> rules, const inventory::DeviceInd
     }
     if (open) continue;
     if (asked == 0) return {&rule, 0, 0, false};
-    const HeldTerms terms(rule, device_index);
+    const HeldTerms terms(rule, device_index, node);
     const GroupCounter::Answer answer = counter.can_form(terms.taken(), asked, kHeldWork);
     if (answer == GroupCounter::Answer::kYes) continue;
     HeldPairs held{&rule, 0, static_cast<uint32_t>(asked), answer == GroupCounter::Answer::kUnknown};

@@ -20,7 +20,9 @@ struct HeldPairs {
   bool unknown = false;             // values are lists, and finding out takes too long
 };
 // Rules with a term of an open claim are left aside. A device that no slice has is in no group.
-HeldPairs held_pairs(std::span<const PairRule> rules, const inventory::DeviceIndex& device_index);
+// `node`: where the devices are; kNone: on none alone.
+HeldPairs held_pairs(std::span<const PairRule> rules, const inventory::DeviceIndex& device_index,
+                     inventory::NodeId node = inventory::kNone);
 
 // A clause for people: "the devices of its claims form 1 such pair (gpu+nic by example.com/root), 2 are asked".
 std::string held_sentence(const HeldPairs& held);

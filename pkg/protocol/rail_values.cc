@@ -19,7 +19,7 @@ void add_rail_values(const api::ResourceClaim& claim, const std::string& request
   for (size_t i = 0; i < results.size(); ++i) {
     const api::DeviceRequestAllocationResult& one = results[i];
     if (std::string_view(one.request).substr(0, one.request.find('/')) != request) continue;
-    auto values = inventory::device_values(device_index, one.driver, one.pool, one.device, attribute);
+    auto values = inventory::device_values(device_index, *claim.status.allocation, one, attribute);
     if (!values && !marked) marked = is_proven(claim) ? marked_rails(claim) : RailsOfClaim();
     out.push_back(values ? std::move(*values) : (*marked)[attribute][i]);
   }

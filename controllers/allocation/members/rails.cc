@@ -75,7 +75,7 @@ std::string rails_mark_of(const PodRails& rails, const inventory::Inventory& inv
           const api::DeviceRequestAllocationResult& one = results[i];
           if (std::string_view(one.request).substr(0, one.request.find('/')) != request.request) continue;
           const auto values =
-              inventory::device_values(inventory.device_index(), one.driver, one.pool, one.device, rule.attribute);
+              inventory::device_values(inventory.device_index(), *claim.status.allocation, one, rule.attribute);
           if (values) out[rule.attribute][i] = *values;
         }
       }

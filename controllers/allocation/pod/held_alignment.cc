@@ -9,6 +9,7 @@
 #include "controllers/allocation/pod/report.h"
 #include "controllers/allocation/pod/withdraw.h"
 #include "pkg/allocator/held_pairs.h"
+#include "pkg/inventory/device_values.h"
 #include "pkg/protocol/pod_pairs.h"
 #include "pkg/protocol/rails.h"
 
@@ -46,9 +47,17 @@ alignment::PodPairs pairs_before_marks(const PodContext& context) {
   return pairs_of_pod(context.pod, open);
 }
 
-std::string unmet(const PodContext& context, const std::vector<alignment::PairEntry>& entries) {
-  const auto rules = allocator::pair_rules(entries, claims_of(context));
-  return allocator::held_sentence(allocator::held_pairs(rules, context.tools.inventory.device_index()));
+// `decided`: by a search, so that what takes too long to find out was found then.
+std::string unmet(const PodContext& context, const std::vector<alignment::PairEntry>& entries, bool decided) {
+  const inventory::DeviceIndex& device_index = context.tools.inventory.device_index();
+  const Claims claims = claims_of(context);
+  inventory::NodeId node = inventory::kNone;
+  for (const auto& claim : claims)
+    if (claim->status.allocation && node == inventory::kNone)
+      node = inventory::node_of(device_index, *claim->status.allocation);
+  const auto rules = allocator::pair_rules(entries, claims);
+  const allocator::HeldPairs held = allocator::held_pairs(rules, device_index, node);
+  return held.unknown && decided ? "" : allocator::held_sentence(held);
 }
 
 bool wait_because(const PodContext& context, const std::string& why, ReconcileResult& out) {
@@ -66,7 +75,7 @@ std::string unmet_pairs(const PodContext& context) {
       std::none_of(claims.begin(), claims.end(), [](const auto& claim) { return bears_pairs(claim.claim->metadata); }))
     return "";
   const alignment::PodPairs read = pairs_before_marks(context);
-  return read.refusal ? read.refusal->message : unmet(context, read.entries);
+  return read.refusal ? read.refusal->message : unmet(context, read.entries, true);
 }
 
 bool pairs_hold(const PodContext& context, ReconcileResult& out) {
@@ -85,7 +94,7 @@ bool use_is_aligned(const PodContext& context, ReconcileResult& out) {
     return true;
   if (bears_pairs(context.pod.metadata)) {
     const alignment::PodPairs read = pairs_of_pod(context.pod, claims_of(context));
-    std::string why = read.refusal ? read.refusal->message : unmet(context, read.entries);
+    std::string why = read.refusal ? read.refusal->message : unmet(context, read.entries, false);
     if (!why.empty() && !read.refusal)
       why = "its claims are allocated already, and " + why +
             "; name claims that are not allocated, or make the pod without the annotation";
