@@ -14,23 +14,23 @@ namespace {
 using Member = GroupQuestion::Member;
 
 // All members, in the order that decides among soft rules; `asked`: index in GroupQuestion::members, or none.
-struct Counted {
+struct RailPod {
   const Member* member = nullptr;
   std::optional<size_t> asked{};
 };
 
-std::vector<Counted> all_members(const GroupQuestion& group) {
-  std::vector<Counted> all;
+std::vector<RailPod> all_members(const GroupQuestion& group) {
+  std::vector<RailPod> all;
   for (size_t m = 0; m < group.members.size(); ++m) all.push_back({&group.members[m], m});
   for (const Member& one : group.running) all.push_back({&one, {}});
-  std::stable_sort(all.begin(), all.end(), [](const Counted& a, const Counted& b) {
+  std::stable_sort(all.begin(), all.end(), [](const RailPod& a, const RailPod& b) {
     const api::ObjectMeta &of_a = a.member->pod->metadata, &of_b = b.member->pod->metadata;
     return std::tie(of_a.creation_timestamp, of_a.uid) < std::tie(of_b.creation_timestamp, of_b.uid);
   });
   return all;
 }
 
-void add_rule(const alignment::RailRule& rule, const std::vector<Counted>& all, size_t asked,
+void add_rule(const alignment::RailRule& rule, const std::vector<RailPod>& all, size_t asked,
               const inventory::Inventory& inventory, std::vector<gang::RailRule>& out) {
   gang::RailRule& made = out.emplace_back();
   made.attribute = rule.attribute;
@@ -62,9 +62,9 @@ GroupAlignment alignment_of(const GroupQuestion& group, const inventory::Invento
     out.pairs.push_back(std::move(pairs.entries));
   }
   if (!out.refused.empty() || !asks_for_rails(group)) return out;
-  const std::vector<Counted> all = all_members(group);
+  const std::vector<RailPod> all = all_members(group);
   std::vector<alignment::RailMember> members;
-  for (const Counted& one : all) {
+  for (const RailPod& one : all) {
     alignment::RailMember& made = members.emplace_back();
     made.annotations = &one.member->pod->metadata.annotations;
     for (const Claim& claim : one.member->claims) made.claims.push_back(claim.get());
