@@ -77,7 +77,7 @@ TEST(Arbitration, NoGroupIsPartlyLetGoAndNoneThatFitsWaitsForEver) {
 
 // G9. Two leaders can each allocate members that fit those who run and not each other.
 TEST(Arbitration, MembersAreMarkedOnTheSameRails) {
-  const size_t steps = from_environment("DRA_ARBITRATION_STEPS", 100'000) / 2;
+  const size_t steps = from_environment("DRA_ARBITRATION_STEPS", 100'000) / 10;
   for (const bool bind : {false, true}) {
     SCOPED_TRACE(bind);
     ArbitrationOptions options;

@@ -172,11 +172,11 @@ std::string fit_of(const std::string& file, const Objects& objects) {
 
 TEST(FitsRails, KnowsTheRulesOfAPodGroup) {
   const RailWorld world({0, 1, 2}, {2, 3, 4});
-  EXPECT_THAT(fit_of(group_file(3, 3, ""), world.objects), HasSubstr("podgroup/g  now"));
+  EXPECT_THAT(fit_of(group_file(3, 3, ""), world.objects), HasSubstr("podgroup/g   now"));
   EXPECT_THAT(fit_of(group_file(3, 3, kRule), world.objects),
-              AllOf(HasSubstr("podgroup/g  never"), HasSubstr("rail.test/rail")));
+              AllOf(HasSubstr("podgroup/g   never"), HasSubstr("rail.test/rail")));
   // Two of one node's three, or one of each: a member may have fewer.
-  EXPECT_THAT(fit_of(group_file(1, 3, kRule), world.objects), HasSubstr("podgroup/g  now"));
+  EXPECT_THAT(fit_of(group_file(1, 3, kRule), world.objects), HasSubstr("podgroup/g   now"));
   EXPECT_THAT(fit_of(group_file(1, 1, "nics/nik by rail.test/rail"), world.objects), HasSubstr("nics/nik"));
 }
 
