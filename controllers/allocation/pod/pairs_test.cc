@@ -162,9 +162,9 @@ TEST_F(Pairs, OverClaimsThatOthersAllocated) {
   EXPECT_NE(event().note.find("gpu takes 2 devices, a group of gpu*3 needs 3: this never fits"), std::string::npos)
       << event().note;
   // The claim's own annotation: it was decided when the claim was allocated.
-  view.put(make_pod("p", {"c"}));
-  on_node(two_and_two("c", "gpu+nic by example.com/root"), "n1", false, "p");
-  EXPECT_EQ(pass(), "enlist c");
+  view.put(make_pod("q", {"c"}));
+  on_node(two_and_two("c", "gpu+nic by example.com/root"), "n1", false, "q");
+  EXPECT_EQ(pass("q"), "enlist c");
 }
 
 // Its own mark says that they were judged: what the driver publishes later no longer holds the pod.
