@@ -490,7 +490,7 @@ class Run:
         while len(done) < whole and not self.checker.wrong and time.monotonic() < begin + self.options.seconds:
             time.sleep(0.2)
             self.finish_some(done, replaced)
-            if time.monotonic() > next_kill:
+            if self.kills < self.options.kills and time.monotonic() > next_kill:
                 self.kill_one()
                 next_kill = time.monotonic() + self.random.uniform(2, 5)
             for watch in self.watches:
@@ -517,6 +517,7 @@ def main():
     parser.add_argument("programs")
     parser.add_argument("--pods", type=int, default=50)
     parser.add_argument("--groups", type=int, default=10)
+    parser.add_argument("--kills", type=int, default=10, help="for each mode")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--seconds", type=int, default=300, help="for each mode")
     parser.add_argument("--mode", nargs="+", choices=("bind", "gate", "bind-deny", "gate-deny"), default=["bind", "gate", "bind-deny", "gate-deny"])

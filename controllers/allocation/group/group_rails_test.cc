@@ -100,6 +100,14 @@ TEST_F(GroupRailsTest, AMalformedAnnotationMakesAllWait) {
   EXPECT_NE(said().find("ca/gpu by"), std::string::npos) << said();
 }
 
+// kube-controller-manager has not made the claim of "c" yet: its annotation is not wrong.
+TEST_F(GroupRailsTest, AMemberWhoseClaimsAreBeingMadeKeepsNobodyWaiting) {
+  wait_for_devices("a");
+  wait_for_devices("b");
+  view.put(member("c"));
+  EXPECT_EQ(pass("a"), "allocate ca, allocate cb");
+}
+
 TEST_F(GroupRailsTest, AJoinerFitsThoseWhoRun) {
   run("a", "n1", "gpu-1");
   wait_for_devices("b");
