@@ -75,7 +75,6 @@ class PairsTest(under_attack.UnderAttack):
             annotation = ", ".join(self.entry(kinds[i % 3], a if i % 2 else 0) for a in range(ATTRIBUTES))
             self.make(PODS, pod(name, self.claims_of(name), annotations={PAIRS: annotation}))
         self.api.many([lambda i=i: one(i) for i in range(ATTACKERS)], threads=4)
-        self.expect_event("pairs-0", "")
 
     def pairs_of_claims(self):
         """On the claims, of two requests each; with a constraint over all of them."""
