@@ -131,6 +131,7 @@ check-deep: ## long checks: sanitizers with all steps, five minutes of each fuzz
 	@python3 test/hostile/connections_test.py $(BUILD)/bin --long
 	@python3 test/hostile/authorization_test.py $(BUILD)/bin
 	@python3 test/hostile/tenant_test.py $(BUILD)/bin --long
+	@python3 test/hostile/pairs_test.py $(BUILD)/bin --long
 	@python3 test/hostile/writers_test.py $(BUILD)/bin --long
 	@python3 test/hostile/slow_watches_test.py $(BUILD)/bin --long
 	@cmake --preset hardened && cmake --build build/hardened -j $(JOBS) --target dra-controller-manager --target dra-sandbox --target kubectl-dra

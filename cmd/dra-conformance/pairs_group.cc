@@ -168,7 +168,7 @@ class GroupRun {
     for (const api::DeviceRequestAllocationResult& one : claim.status.allocation->results)
       if (one.request.substr(0, one.request.find('/')) == request)
         out.push_back(
-            inventory::device_values(contest.inventory().device_index(), one.driver, one.pool, one.device, attribute)
+            inventory::device_values(contest.inventory().device_index(), *claim.status.allocation, one, attribute)
                 .value_or(alignment::DeviceRails()));
   }
 

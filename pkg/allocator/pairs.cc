@@ -46,4 +46,9 @@ std::string short_sentence(const std::string& node, const std::string& text, uin
          "), " + std::to_string(asked) + (asked == 1 ? " is asked" : " are asked");
 }
 
+std::string never_sentence(const std::string& request, uint64_t takes, uint32_t number) {
+  return request + " takes " + std::to_string(takes) + (takes == 1 ? " device" : " devices") + ", a group of " +
+         request + "*" + std::to_string(number) + " needs " + std::to_string(number) + ": this never fits";
+}
+
 }  // namespace dra::allocator

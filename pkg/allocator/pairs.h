@@ -57,5 +57,7 @@ const PairShort* nearest_to_enough(std::span<const PairShort> all);
 
 // "node a has 6 such pairs (gpu+nic by resource.kubernetes.io/pcieRoot), 8 are asked"
 std::string short_sentence(const std::string& node, const std::string& text, uint32_t has, uint32_t asked);
+// "gpu takes 1 device, a group of gpu*2 needs 2: this never fits"
+std::string never_sentence(const std::string& request, uint64_t takes, uint32_t number);
 
 }  // namespace dra::allocator

@@ -23,7 +23,7 @@ class Server {
  public:
   explicit Server(Options options = {}) : options_(std::move(options)), random_(1) {
     inventory::Features features;
-    features.list_attributes = true;
+    features.list_attributes = features.derived_attributes = true;
     inventory_ = std::make_unique<inventory::Inventory>(features);
     for (const char* kind : {"gpu", "nic", "cpu"}) {
       api::DeviceClass device_class;
@@ -199,6 +199,25 @@ TEST(Pairs, ARequestSmallerThanAGroupNeverFits) {
   const Reasons reasons = server.allocator().explain(request, server.nodes());
   EXPECT_EQ(reasons.proof, "gpu takes 1 device, a group of gpu*2 needs 2: this never fits");
   EXPECT_TRUE(reasons.short_of_pairs.empty());
+}
+
+// Rules across requests read the devices' own attributes: by another one they would form other groups than were asked.
+TEST(Pairs, ByADerivedAttributeAreRefusedByName) {
+  Server server;
+  server.add("a", "gpu", {0, 1});
+  server.add("a", "nic", {0, 1});
+  std::vector<api::DeviceRequest> requests{exactly("gpu", "gpu", 2), exactly("nic", "nic", 2)};
+  const auto derive = [&](const std::string& attribute) {
+    requests[1].exactly->derived_attributes = std::vector<api::DerivedAttribute>{{attribute, "'a'"}};
+    return asking(requests, std::string("gpu+nic by ") + kRoot);
+  };
+  EXPECT_EQ(server.find(derive("example.com/other")).outcome, Outcome::kFeasible);
+  const Request request = derive(kRoot);
+  EXPECT_EQ(server.find(request).outcome, Outcome::kInfeasible);
+  EXPECT_EQ(
+      server.allocator().explain(request, server.nodes()).proof,
+      "request nic derives resource.kubernetes.io/pcieRoot (derivedAttributes), by which this version forms no groups: "
+      "name an attribute of the devices");
 }
 
 TEST(Pairs, PreferencesComeAfterThem) {

@@ -23,6 +23,18 @@ bool is_meant(const api::Pod& pod, const api::PodResourceClaim& entry, const api
 
 }  // namespace
 
+std::vector<alignment::ClaimName> claim_names(const api::Pod& pod,
+                                              std::span<const std::shared_ptr<const api::ResourceClaim>> claims) {
+  std::vector<alignment::ClaimName> names;
+  for (const api::PodResourceClaim& entry : pod.resource_claims)
+    for (uint32_t c = 0; c < claims.size(); ++c)
+      if (is_meant(pod, entry, *claims[c])) {
+        names.push_back({entry.name, c});
+        break;
+      }
+  return names;
+}
+
 alignment::PodPairs pairs_of_pod(const api::Pod& pod,
                                  std::span<const std::shared_ptr<const api::ResourceClaim>> claims) {
   if (!has_pairs(pod.metadata) &&
@@ -30,14 +42,7 @@ alignment::PodPairs pairs_of_pod(const api::Pod& pod,
     return {};
   std::vector<const api::ResourceClaim*> pointers;
   for (const auto& claim : claims) pointers.push_back(claim.get());
-  std::vector<alignment::ClaimName> names;
-  for (const api::PodResourceClaim& entry : pod.resource_claims)
-    for (uint32_t c = 0; c < pointers.size(); ++c)
-      if (is_meant(pod, entry, *pointers[c])) {
-        names.push_back({entry.name, c});
-        break;
-      }
-  return alignment::read_pod_pairs(pod.metadata.annotations, pointers, names);
+  return alignment::read_pod_pairs(pod.metadata.annotations, pointers, claim_names(pod, claims));
 }
 
 }  // namespace dra::protocol

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 #include <tuple>
+#include <utility>
 
 #include "pkg/api/scheduling.h"
 #include "pkg/protocol/groups.h"
@@ -37,6 +38,16 @@ std::vector<const api::Pod*> members_of_group(const View& view, const api::Pod& 
   std::erase_if(pods, [&](const api::Pod* one) { return one->done() || one->metadata.uid == pod.metadata.uid; });
   pods.push_back(&pod);
   return pods;
+}
+
+// Some of its claims are not made yet, so that its annotation cannot be judged, and nothing is allocated for it.
+bool is_being_made(const RailPod& pod) {
+  size_t needed = 0;
+  for (const api::PodResourceClaim& entry : pod.pod->resource_claims)
+    needed += resolve_claim(*pod.pod, entry).state != ResolvedClaim::State::kNotNeeded;
+  return pod.names.size() < needed && std::none_of(pod.claims.begin(), pod.claims.end(), [](const auto* claim) {
+           return claim->status.allocation.has_value();
+         });
 }
 
 }  // namespace
@@ -76,7 +87,9 @@ PodRails rails_of(const View& view, const api::Pod& pod) {
   });
   std::vector<alignment::RailMember> members;
   for (const api::Pod* one : pods) {
-    const RailPod& made = out.pods.emplace_back(named_claims(view, *one));
+    RailPod read = named_claims(view, *one);
+    if (one != &pod && is_being_made(read)) continue;
+    const RailPod& made = out.pods.emplace_back(std::move(read));
     members.push_back({&one->metadata.annotations, made.claims, made.names});
   }
   out.read = alignment::read_group_rails(pod_group, members);

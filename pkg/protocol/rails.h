@@ -3,7 +3,8 @@
 //   const PodRails rails = rails_of(view, pod);
 //   if (rails.any) ... rails.read.rules[r].of[m]: of rails.pods[m]
 //
-// A pod of no group is a group of one. Members that have ended do not count. Pure functions.
+// A pod of no group is a group of one. Members that have ended do not count, nor others than the pod asked about whose
+// claims are still being made. Pure functions.
 #pragma once
 
 #include <string>

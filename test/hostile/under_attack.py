@@ -132,12 +132,13 @@ class Prober:
 
 class UnderAttack:
     """Derived classes define attacks()."""
+    ARGUMENTS = ()  # more of the manager's
 
     def __init__(self, box, programs, flags):
         self.box, self.flags = box, flags
-        self.api = rest.Api(box.kubeconfig)
+        self.api = self.client_of(box)
         self.manager = managers.Manager(os.path.join(programs, "dra-controller-manager"), box.kubeconfig, os.path.join(box.folder, "manager.log"),
-                                        ["--scheduler-names=dra"]).start()
+                                        ["--scheduler-names=dra", *self.ARGUMENTS]).start()
         self.settle = 20 if flags.long else 2  # seconds that an attack is watched after its last request
         self.most_seconds = 1.0 if flags.long else 3.0  # until another namespace's pod has its node
         self.most_probe = 0.1 if flags.long else 1.0
@@ -145,6 +146,10 @@ class UnderAttack:
         self.made = []  # the attack's objects: kind and path
         self.attacked = False
         self.wrong = []
+
+    @staticmethod
+    def client_of(box):
+        return rest.Api(box.kubeconfig)
 
     def seconds_to_a_node(self):
         name = f"ordinary-{self.ordinary}"
@@ -284,13 +289,17 @@ class UnderAttack:
         return 1 if self.wrong else 0
 
 
-def main(test, text):
+def flags_of(text):
     parser = argparse.ArgumentParser(description=text, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("programs")
     parser.add_argument("--long", action="store_true")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", default="")
-    flags = parser.parse_args()
+    return parser.parse_args()
+
+
+def main(test, text):
+    flags = flags_of(text)
     fleet = os.path.join(flags.programs, f"{test.__name__.lower()}-fleet.yaml")
     with open(fleet, "w", encoding="utf-8") as out:
         out.write(FLEET)

@@ -19,6 +19,7 @@ namespace {
 using Json = nlohmann::json;
 using namespace std::chrono_literals;
 
+constexpr const char* kRailAttribute = "rail.test/rail";
 constexpr const char* kModelDriver = "gpu.example.com";
 constexpr size_t kLogLimit = 400;  // a watch that lags by more must list again
 
@@ -72,6 +73,8 @@ ArbitrationModel::ArbitrationModel(ArbitrationOptions options)
   for (size_t i = 0; i < options_.nodes; ++i) {
     nodes_.push_back(make_node("n" + std::to_string(i)));
     slices_.push_back(test::local_slice(kModelDriver, "n" + std::to_string(i), "gpu-", options_.devices));
+    for (size_t d = 0; options_.rails && d < options_.devices; ++d)
+      slices_.back().devices[d].attributes[kRailAttribute] = static_cast<int64_t>(d);
   }
   for (size_t i = 0; i < options_.writers; ++i) writers_.push_back(std::make_unique<ModelWriter>(*this));
   run_idle();
@@ -169,6 +172,7 @@ ArbitrationModel::Applied ArbitrationModel::apply_to_claim(const reconcile::Writ
   if (write.purpose == "prove") note_marks(*claim);
   const bool gone = claim->metadata.deleting() && claim->metadata.finalizers.empty();
   put<api::ResourceClaim>(claims_, key, gone ? nullptr : claim);
+  if (options_.rails && write.purpose == "prove" && !gone) check_rails(*claim);
   for (const auto& consumer : claim->status.reserved_for) {
     const auto pod = pods_.objects.find("d/" + consumer.name);
     if (pod != pods_.objects.end() && has_started(*pod->second)) use(*pod->second, *claim);
@@ -372,6 +376,7 @@ bool ArbitrationModel::is_cordoned(const std::string& name) const {
 
 // A group is the pods of one Job: options_.groups.
 void ArbitrationModel::add_group() {
+  if (options_.rails) return add_rail_group();
   const size_t size = 2 + random_.below(random_.below(4) == 0 ? 3 : 1);
   if (pods_.objects.size() + size > options_.pods) return;
   const std::string job = "j" + std::to_string(next_pod_++);
@@ -408,12 +413,14 @@ void ArbitrationModel::check_group(const api::Pod& pod) {
   const std::set<std::string>& members = ever_.at(owner->uid);
   const auto marked =
       std::count_if(members.begin(), members.end(), [&](const std::string& key) { return marked_once_.contains(key); });
-  if (static_cast<size_t>(marked) < members.size())
+  const auto rails = rail_groups_.find(owner->uid);
+  if (static_cast<size_t>(marked) < (rails == rail_groups_.end() ? members.size() : rails->second.min))
     violations_.push_back("group " + owner->name + " was partly launched: " + std::to_string(marked) + " of " +
                           std::to_string(members.size()) + " members were marked when " + pod.metadata.key() + " went");
 }
 
 void ArbitrationModel::add_pod() {
+  if (options_.rails && random_.below(2) == 0) return add_joiner();
   if (options_.groups && random_.below(2) == 0) return add_group();
   if (pods_.objects.size() >= options_.pods) return;
   const bool tenants = options_.forger != Forger::kNone && next_pod_ % 2 == 1;
@@ -670,7 +677,8 @@ void ArbitrationModel::check_groups(std::vector<std::string>& findings) const {
     if (waiting.empty()) continue;
     if (launched) {
       for (const auto& pod : waiting)
-        if (fits(*pod)) findings.push_back("pod " + pod->metadata.key() + " of a launched group fits and still waits");
+        if (!options_.rails && fits(*pod))
+          findings.push_back("pod " + pod->metadata.key() + " of a launched group fits and still waits");
       continue;
     }
     for (const auto& pod : waiting)
@@ -679,7 +687,7 @@ void ArbitrationModel::check_groups(std::vector<std::string>& findings) const {
         if (claim != claims_.objects.end() && claim->second->status.allocation)
           findings.push_back("claim " + key + " is held by a group that waits");
       }
-    if (waiting.size() == keys.size() && group_fits(waiting))
+    if (!options_.rails && waiting.size() == keys.size() && group_fits(waiting))
       findings.push_back("group " + uid + " fits and still waits");
   }
 }

@@ -16,6 +16,8 @@
 // claims are proven and their lists name it, also as one that left. kubelet uses a claim as soon as it is allocated and
 // reserved for a bound pod.
 //
+// With rails: at no mark are the marked members of a group on different rails.
+//
 // With groups: when the first member of a group is ungated, enough members for the group's minimum must have been
 // marked before it.
 //
@@ -47,7 +49,7 @@ enum class Forger : uint8_t {
   kUsers,       // takes its pods off the lists of users
 };
 
-// A part of P4 and P8 for pods to be bound that is left out.
+// A part of P4 and P8 for pods to be bound, or of G9, that is left out.
 enum class Without : uint8_t {
   kNothing,
   kVersion,       // a Binding names no version of the pod
@@ -55,6 +57,7 @@ enum class Without : uint8_t {
   kExactVersion,  // a claim is left at whatever version it has
   kGet,           // an allocation is removed without a live GET
   kOrder,         // reservation and allocation go in one write, after the GET
+  kRails,         // marks do not wait for the rails of the group (G9)
 };
 
 struct ArbitrationOptions {
@@ -75,6 +78,8 @@ struct ArbitrationOptions {
   bool old_view = false;
   // Half of the pods come as groups of 2 to 4, all of which must be placed together.
   bool groups = false;
+  // With groups: their members must be on the same rails, and others join them later.
+  bool rails = false;
   // Three of four pods are the writers' to bind.
   bool bind = false;
   bool foreign_binder = false;
@@ -84,7 +89,7 @@ struct ArbitrationOptions {
 struct ArbitrationStats {
   uint64_t steps = 0, allocations = 0, withdrawals = 0, proofs = 0, released = 0, conflicts = 0, lost = 0, crashes = 0,
            relists = 0, left = 0, unreserved = 0, enlisted = 0, unlisted = 0, shared_deletions = 0, forged = 0,
-           groups = 0, groups_launched = 0, bindings = 0, foreign_bindings = 0, lost_requests = 0,
+           groups = 0, groups_launched = 0, joiners = 0, bindings = 0, foreign_bindings = 0, lost_requests = 0,
            left_unbound = 0,  // allocations freed after a pod without a gate left
       forged_early = 0;       // true marks of allocations that are not proven yet
 };
@@ -149,6 +154,18 @@ class ArbitrationModel {
   bool draw_to_bind() { return options_.bind && random_.below(4) != 0; }
   std::shared_ptr<api::Pod> make_pod(const std::string& name, bool shares, bool to_bind);
   void add_group();
+  // arbitration_rails.cc
+  struct RailGroup {
+    std::string job;
+    size_t min = 2, next = 0;
+    bool mixed = false;  // members with one device and with two
+    int64_t devices = 1;
+    bool to_bind = false;
+  };
+  void add_rail_group();
+  void add_rail_member(RailGroup& group);
+  void add_joiner();
+  void check_rails(const api::ResourceClaim& proven);
   void note_marks(const api::ResourceClaim& claim);
   void check_group(const api::Pod& pod);
   // What is wrong with waiting groups once everything is quiet.
@@ -183,6 +200,7 @@ class ArbitrationModel {
   std::set<std::string> marked_once_;                  // pods all of whose claims were proven at one moment
   std::map<std::string, std::set<std::string>> ever_;  // uid of a group -> keys of all pods that it ever had
   std::set<std::string> launched_;                     // uids of groups
+  std::map<std::string, RailGroup> rail_groups_;       // by uid
   std::vector<std::string> violations_;
   ArbitrationStats stats_;
 };

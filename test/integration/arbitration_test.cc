@@ -75,6 +75,31 @@ TEST(Arbitration, NoGroupIsPartlyLetGoAndNoneThatFitsWaitsForEver) {
   EXPECT_GT(s.withdrawals, 0u);
 }
 
+// G9. Two leaders can each allocate members that fit those who run and not each other.
+TEST(Arbitration, MembersAreMarkedOnTheSameRails) {
+  const size_t steps = from_environment("DRA_ARBITRATION_STEPS", 100'000) / 10;
+  for (const bool bind : {false, true}) {
+    SCOPED_TRACE(bind);
+    ArbitrationOptions options;
+    options.seed = from_environment("DRA_SEED", 1) + 5000;
+    options.writers = 2;
+    options.groups = options.rails = true;
+    options.bind = bind;
+    options.devices = 4;
+    std::printf("seed %llu\n", static_cast<unsigned long long>(options.seed));
+    ArbitrationModel model(options);
+    ASSERT_NO_FATAL_FAILURE(walk(model, steps));
+    const ArbitrationStats& s = model.stats();
+    std::printf("%llu groups, %llu of them launched; %llu joiners, %llu proofs, %llu withdrawals, %llu crashes\n",
+                static_cast<unsigned long long>(s.groups), static_cast<unsigned long long>(s.groups_launched),
+                static_cast<unsigned long long>(s.joiners), static_cast<unsigned long long>(s.proofs),
+                static_cast<unsigned long long>(s.withdrawals), static_cast<unsigned long long>(s.crashes));
+    EXPECT_GT(s.groups_launched, steps / 20'000);
+    EXPECT_GT(s.joiners, steps / 1'000);
+    EXPECT_GT(s.withdrawals, 0u);
+  }
+}
+
 // Three of four pods are the writers' to bind, and somebody else binds some of them at any moment.
 void walk_with_bindings(ArbitrationOptions options) {
   const size_t steps = from_environment("DRA_ARBITRATION_STEPS", 100'000);
@@ -250,6 +275,16 @@ ArbitrationOptions to_bind_without(Without part) {
   options.pods = 5;
   options.without = part;
   return options;
+}
+
+TEST(Arbitration, WithoutTheProofOfRailsTheCounterExampleIsFound) {
+  ArbitrationOptions options;
+  options.writers = 2;
+  options.groups = options.rails = true;
+  options.pods = 8;  // few, so that joiners of one group meet: with 14 it takes ten times as many steps
+  options.shared = 0;
+  options.without = Without::kRails;
+  expect_rare_counter_example(options, "on different rails");
 }
 
 TEST(Arbitration, WithoutTheVersionInABindingTheCounterExampleIsFound) {

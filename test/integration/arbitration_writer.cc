@@ -23,6 +23,7 @@ lifecycle::Options quick_lifecycle() {
 
 allocation::Options options_of(const ArbitrationOptions& model) {
   allocation::Options options;
+  options.prove_rails = model.without != Without::kRails;
   if (!model.bind) return options;
   options.mode = reconcile::Scheduling::kBind;
   options.scheduler_names = {ArbitrationModel::kSchedulerName};

@@ -60,7 +60,7 @@ void GroupReconcile::commit() {
     prepared = prepare_binding(member.context, candidates, member.out) && prepared;
     if (withdraws(member.out)) return void(withdraw());
   }
-  if (!prepared || !rails_hold()) return;
+  if (!prepared || !held_pairs_hold() || !rails_hold()) return;
   const PodRails rails = hints_.no_rails ? PodRails() : rails_of(view_, *asks_for_rails_);
   size_t marked = 0;
   for (Member& member : pods_) {

@@ -3,6 +3,7 @@
 
 #include "controllers/allocation/group/group_reconcile.h"
 #include "controllers/allocation/members/rails.h"
+#include "controllers/allocation/pod/held_alignment.h"
 #include "controllers/allocation/pod/rails_report.h"
 #include "controllers/allocation/pod/report.h"
 #include "pkg/protocol/pod_pairs.h"
@@ -35,6 +36,22 @@ bool GroupReconcile::rails_are_read(const PodRails& rails) {
   if (!rails.read.refusal) return true;
   if (!committed_) withdraw();
   return false;
+}
+
+bool GroupReconcile::held_pairs_hold() {
+  for (const Member& member : pods_) {
+    if (!member.held || member.settled) continue;
+    const std::string why = unmet_pairs(member.context);
+    if (why.empty()) continue;
+    if (withdraw()) {
+      count_failure(first_.context, "LostRace", first_.out);
+      return false;
+    }
+    say("member " + member.context.pod.metadata.key() + ": " + why);
+    first_.out.requeue_in(std::chrono::seconds(10));
+    return false;
+  }
+  return true;
 }
 
 bool GroupReconcile::rails_hold() {

@@ -100,6 +100,14 @@ TEST_F(GroupRailsTest, AMalformedAnnotationMakesAllWait) {
   EXPECT_NE(said().find("ca/gpu by"), std::string::npos) << said();
 }
 
+// kube-controller-manager has not made the claim of "c" yet: its annotation is not wrong.
+TEST_F(GroupRailsTest, AMemberWhoseClaimsAreBeingMadeKeepsNobodyWaiting) {
+  wait_for_devices("a");
+  wait_for_devices("b");
+  view.put(member("c"));
+  EXPECT_EQ(pass("a"), "allocate ca, allocate cb");
+}
+
 TEST_F(GroupRailsTest, AJoinerFitsThoseWhoRun) {
   run("a", "n1", "gpu-1");
   wait_for_devices("b");
@@ -156,6 +164,22 @@ TEST_F(GroupRailsTest, ADeviceThatIsNoLongerPublishedCountsByItsMark) {
   claim.metadata.annotations[mark] = R"({"of": 5, "rail.test/rail": [[]]})";
   put(claim);
   EXPECT_EQ(pass("c").find("allocate"), std::string::npos) << "nothing says where that member is";
+}
+
+// kube-scheduler allocated the claim of a pod at our gate.
+TEST_F(GroupRailsTest, WhatOthersAllocatedMustFitThoseWhoRun) {
+  run("a", "n1", "gpu-1");
+  view.put(member("b"));
+  allocated("cb", "n2", "gpu-0", false, {"b"});
+  const std::string did = pass("b");
+  EXPECT_EQ(did.find("enlist"), std::string::npos) << did;
+  EXPECT_NE(
+      said().find("its claims are allocated already, and the members of its group that hold devices are not on the "
+                  "same rails of rail.test/rail"),
+      std::string::npos)
+      << said();
+  allocated("cb", "n2", "gpu-1", false, {"b"});
+  EXPECT_EQ(pass("b"), "enlist cb");
 }
 
 // Two leaders each placed a member of a group that nobody of has started.

@@ -77,6 +77,8 @@ class GroupReconcile {
   // False: the annotations for pairs (or rails) of some member are refused, and all wait.
   bool pairs_are_read();
   bool rails_are_read(const protocol::PodRails& rails);
+  // Before the marks: the pairs of every member, by what is published now. False: as of rails_hold().
+  bool held_pairs_hold();
   // G9, before the marks. False: the members wait, or all that is unmarked is withdrawn.
   bool rails_hold();
   // What is asked of the search for these members; afterwards they go back to `made_`, for the next slice.

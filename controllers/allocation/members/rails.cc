@@ -2,12 +2,12 @@
 
 #include <algorithm>
 #include <charconv>
-#include <optional>
 
 #include "pkg/inventory/device_values.h"
 #include "pkg/protocol/pod_claims.h"
 #include "pkg/protocol/proof.h"
 #include "pkg/protocol/rail_mark.h"
+#include "pkg/protocol/rail_values.h"
 
 namespace dra::allocation {
 
@@ -16,26 +16,11 @@ using namespace reconcile;
 
 namespace {
 
-// Adds the values of the devices that the claim's allocation gives to the request.
-void add_devices(const api::ResourceClaim& claim, const std::string& request, const std::string& attribute,
-                 const inventory::Inventory& inventory, alignment::MemberRails& out) {
-  if (!claim.status.allocation) return;
-  std::optional<RailsOfClaim> marked;  // read when needed
-  const std::vector<api::DeviceRequestAllocationResult>& results = claim.status.allocation->results;
-  for (size_t i = 0; i < results.size(); ++i) {
-    const api::DeviceRequestAllocationResult& one = results[i];
-    if (std::string_view(one.request).substr(0, one.request.find('/')) != request) continue;
-    auto values = inventory::device_values(inventory.device_index(), one.driver, one.pool, one.device, attribute);
-    if (!values && !marked) marked = is_proven(claim) ? marked_rails(claim) : RailsOfClaim();
-    out.push_back(values ? std::move(*values) : (*marked)[attribute][i]);
-  }
-}
-
 alignment::MemberRails devices_of(const RailPod& pod, const std::vector<alignment::RailRequest>& requests,
                                   const std::string& attribute, const inventory::Inventory& inventory) {
   alignment::MemberRails out;
   for (const alignment::RailRequest& request : requests)
-    add_devices(*pod.claims[request.claim], request.request, attribute, inventory, out);
+    add_rail_values(*pod.claims[request.claim], request.request, attribute, inventory.device_index(), out);
   return out;
 }
 
@@ -90,7 +75,7 @@ std::string rails_mark_of(const PodRails& rails, const inventory::Inventory& inv
           const api::DeviceRequestAllocationResult& one = results[i];
           if (std::string_view(one.request).substr(0, one.request.find('/')) != request.request) continue;
           const auto values =
-              inventory::device_values(inventory.device_index(), one.driver, one.pool, one.device, rule.attribute);
+              inventory::device_values(inventory.device_index(), *claim.status.allocation, one, rule.attribute);
           if (values) out[rule.attribute][i] = *values;
         }
       }

@@ -10,6 +10,7 @@
 #include "controllers/allocation/members/rails.h"
 #include "controllers/allocation/pod/candidates.h"
 #include "controllers/allocation/pod/conflicts.h"
+#include "controllers/allocation/pod/held_alignment.h"
 #include "controllers/allocation/pod/not_found.h"
 #include "controllers/allocation/pod/prepare.h"
 #include "controllers/allocation/pod/report.h"
@@ -64,7 +65,7 @@ void prove_claims(const PodContext& context, ReconcileResult& out) {
     if (none && (releasing ? withdraw_claims(context, out) : withdraw_or_leave(context, out))) return;
     if (none && !releasing) return report_no_node(context, candidates, out);
     if (!none && !prepare_binding(context, candidates, out)) return;
-    if (!rails_hold(context, out)) return;
+    if ((!releasing && !pairs_hold(context, out)) || !rails_hold(context, out)) return;
   }
   if (context.role == Role::kExplain) return;  // observe mode: nothing prevents a proof, but nobody writes one
   add_marks(context, out);

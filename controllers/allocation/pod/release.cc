@@ -9,6 +9,7 @@
 #include "controllers/allocation/pod/candidates.h"
 #include "controllers/allocation/pod/conflicts.h"
 #include "controllers/allocation/pod/extended_use.h"
+#include "controllers/allocation/pod/held_alignment.h"
 #include "controllers/allocation/pod/not_found.h"
 #include "controllers/allocation/pod/prepare.h"
 #include "controllers/allocation/pod/prove.h"
@@ -117,6 +118,7 @@ std::optional<nodes::NodeChoice> ready_to_go(const PodContext& context, bool wit
     }
   }
   if (role == Role::kToBind && !prepare_binding(context, candidates, out)) return {};
+  if (!releasing && !use_is_aligned(context, out)) return {};
   const bool reserving = reserve_claims(context, candidates.choice, out);
   if (out.has_writes() || enlist_pod(context, out) || reserving) return {};
   if (context.state.unpublished && !releasing) {

@@ -10,6 +10,7 @@
 #include "pkg/nodes/shape.h"
 #include "pkg/protocol/groups.h"
 #include "pkg/protocol/pod_claims.h"
+#include "pkg/protocol/writes.h"
 
 namespace dra::allocation {
 

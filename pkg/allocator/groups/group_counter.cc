@@ -31,9 +31,11 @@ std::optional<uint32_t> GroupCounter::most(std::span<const GroupTerm> terms, uin
   std::vector<GroupTerm> open(terms.begin(), terms.end());
   for (GroupTerm& term : open) term.more = term.free.size();
   uint32_t low = 0, high = bound;  // `low` groups are possible, more than `high` are not
+  const uint64_t end = work_ + limit;
   while (low < high) {
+    if (work_ >= end) return std::nullopt;
     const uint32_t middle = (low + high + 1) / 2;
-    const Answer answer = can_form(open, middle, limit);
+    const Answer answer = can_form(open, middle, end - work_);
     if (answer == Answer::kUnknown) return std::nullopt;
     answer == Answer::kYes ? low = middle : high = middle - 1;
   }
@@ -61,6 +63,7 @@ bool GroupCounter::lay_out(std::span<const GroupTerm> terms) {
   for (uint32_t t = 0; t < terms.size(); ++t)
     for (uint32_t v = 0; v < values; ++v)
       cap_[v] = std::min(cap_[v], (taken_[t * values + v] + free_[t * values + v]) / terms[t].number);
+  work_ += 2 * device_values_.size() + 3 * taken_.size();
   return true;
 }
 
@@ -137,7 +140,7 @@ void GroupCounter::limit_by_rivals(std::span<const GroupTerm> terms) {
       seats.push_back({device_values_[device.first + i], device.id, 1u << device.term});
   std::sort(seats.begin(), seats.end(),
             [](const Seat& a, const Seat& b) { return std::pair(a.value, a.id) < std::pair(b.value, b.id); });
-  work_ += 4 * seats.size();
+  work_ += 16 * seats.size();
   std::vector<uint32_t> by_mask(size_t{1} << terms.size(), 0);  // devices by the terms that could take them
   for (size_t i = 0; i < seats.size();) {
     const uint32_t value = seats[i].value;
@@ -149,28 +152,39 @@ void GroupCounter::limit_by_rivals(std::span<const GroupTerm> terms) {
         mask |= seats[i++].terms;
       ++by_mask[mask];
     }
+    if (cap_[value] == 0) continue;
+    // Devices whose terms are all in the set, by set.
+    for (uint32_t t = 0; t < terms.size(); ++t)
+      for (uint32_t set = 0; set < by_mask.size(); ++set)
+        if ((set >> t & 1) != 0) by_mask[set] += by_mask[set ^ (1u << t)];
+    work_ += by_mask.size() * terms.size();
     cap_[value] = least_cap(terms, value, by_mask);
-    work_ += by_mask.size();
   }
 }
 
+// `within`: by set of terms, the devices that none but them could take. Those that one of a set could take must suffice
+// for all of it.
 uint32_t GroupCounter::least_cap(std::span<const GroupTerm> terms, uint32_t value,
-                                 const std::vector<uint32_t>& by_mask) const {
+                                 const std::vector<uint32_t>& within) {
+  const auto all = static_cast<uint32_t>(within.size() - 1);
+  const auto suffice = [&](uint32_t set, uint64_t groups) {
+    uint64_t wanted = 0;
+    for (uint32_t t = 0; t < terms.size(); ++t) {
+      const uint64_t of_term = groups * terms[t].number, had = taken_[t * value_count() + value];
+      if ((set >> t & 1) != 0 && of_term > had) wanted += of_term - had;
+    }
+    work_ += terms.size();
+    return wanted <= within[all] - within[all ^ set];
+  };
   uint32_t cap = cap_[value];
-  for (uint32_t set = 1; set < by_mask.size(); ++set) {
-    if (std::popcount(set) < 2) continue;
-    uint64_t there = 0;
-    for (uint32_t mask = 1; mask < by_mask.size(); ++mask)
-      if ((mask & set) != 0) there += by_mask[mask];
-    const auto wanted = [&](uint64_t groups) {
-      uint64_t sum = 0;
-      for (uint32_t t = 0; t < terms.size(); ++t) {
-        const uint64_t all = groups * terms[t].number, had = taken_[t * value_count() + value];
-        if ((set >> t & 1) != 0 && all > had) sum += all - had;
-      }
-      return sum;
-    };
-    while (cap > 0 && wanted(cap) > there) --cap;
+  for (uint32_t set = 1; set < within.size() && cap > 0; ++set) {
+    if (std::popcount(set) < 2 || suffice(set, cap)) continue;
+    uint32_t low = 0, high = cap - 1;  // `low` groups suffice, more than `high` do not
+    while (low < high) {
+      const uint32_t middle = (low + high + 1) / 2;
+      suffice(set, middle) ? low = middle : high = middle - 1;
+    }
+    cap = low;
   }
   return cap;
 }

@@ -55,9 +55,11 @@ class GroupCounter {
  public:
   enum class Answer : uint8_t { kYes, kNo, kUnknown };
 
-  // `limit`: of work() for this call, exceeded by one flow at most; beyond it the answer is kUnknown. At most 8 terms.
+  // `limit`: of work() for this call beyond its reading of the devices, exceeded by one flow at most; then the answer
+  // is kUnknown. At most 8 terms.
   Answer can_form(std::span<const GroupTerm> terms, uint64_t groups, uint64_t limit);
-  // The most groups, at most `at_most`; nothing may be taken, and `more` is ignored. Nullopt: the limit was reached.
+  // The most groups, at most `at_most`; nothing may be taken, and `more` is ignored. Nullopt: the limit, of the whole
+  // call, was reached.
   std::optional<uint32_t> most(std::span<const GroupTerm> terms, uint32_t at_most, uint64_t limit);
 
   // Devices and values visited since construction; about as many nanoseconds.
@@ -71,18 +73,12 @@ class GroupCounter {
     bool taken = false;
     uint32_t first = 0, count = 0;  // in device_values_
   };
-  struct Node {  // of the matching: one device for all terms that it could serve
-    std::vector<uint32_t> slots;
-    uint32_t slot = kNoRival;
-    bool taken = false;
-  };
-
   bool lay_out(std::span<const GroupTerm> terms);
   void find_common_values(std::span<const GroupTerm> terms);
   void add_devices(std::span<const GroupTerm> terms);
   bool enough_devices(std::span<const GroupTerm> terms, uint64_t groups) const;
   void limit_by_rivals(std::span<const GroupTerm> terms);
-  uint32_t least_cap(std::span<const GroupTerm> terms, uint32_t value, const std::vector<uint32_t>& by_mask) const;
+  uint32_t least_cap(std::span<const GroupTerm> terms, uint32_t value, const std::vector<uint32_t>& within);
   Answer form_of_single_values(std::span<const GroupTerm> terms, uint64_t groups) const;
   bool waste_suffices(const GroupTerm& term, uint32_t t, uint64_t groups, const std::vector<uint32_t>& least) const;
 
@@ -92,6 +88,7 @@ class GroupCounter {
   uint64_t flow(std::span<const GroupTerm> terms, uint32_t s, uint32_t t, bool taken_of_t, uint64_t enough);
   void make_nodes(std::span<const GroupTerm> terms);
   Answer choose(std::span<const GroupTerm> terms, uint32_t value, uint64_t left);
+  void forget(std::span<const GroupTerm> terms, uint32_t value);
   bool serve(std::span<const GroupTerm> terms, uint32_t value);
   bool augment(uint32_t slot, bool taken_only);
   bool few_of_the_free(std::span<const GroupTerm> terms);
@@ -110,8 +107,9 @@ class GroupCounter {
   std::vector<uint64_t> in_play_taken_, in_play_free_;  // by term: devices with a common value
   bool lists_ = false, rivals_ = false;
 
-  // group_flow.cc
-  std::vector<Node> nodes_;
+  // group_flow.cc: the matching. A node is one device for all terms that it could serve, a slot a term and a value.
+  std::vector<bool> node_taken_;
+  std::vector<uint32_t> slot_of_node_;  // that it serves; kNoRival: none
   std::vector<std::vector<uint32_t>> nodes_of_slot_;
   std::vector<uint64_t> need_, have_;  // by slot (term and value)
   std::vector<uint64_t> later_caps_;

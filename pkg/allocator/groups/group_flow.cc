@@ -29,6 +29,7 @@ void GroupCounter::add_edge(uint32_t from, uint32_t to, uint32_t capacity) {
 }
 
 bool GroupCounter::find_levels(uint32_t from, uint32_t to) {
+  work_ += level_.size();
   std::fill(level_.begin(), level_.end(), UINT32_MAX);
   std::vector<uint32_t> queue{from};
   level_[from] = 0;
@@ -80,6 +81,7 @@ uint64_t GroupCounter::flow(std::span<const GroupTerm> terms, uint32_t s, uint32
     ++node;
   }
   level_.resize(edges_of_.size());
+  work_ += 2 * edges_of_.size() + 4 * edges_.size();
   uint64_t sum = 0;
   while (sum < enough && find_levels(kSource, kSink)) {
     next_edge_.assign(edges_of_.size(), 0);
@@ -111,24 +113,23 @@ bool GroupCounter::flows_suffice(std::span<const GroupTerm> terms, uint64_t grou
 // ---- a number of groups for each value
 
 void GroupCounter::make_nodes(std::span<const GroupTerm> terms) {
-  nodes_.clear();
-  nodes_of_slot_.assign(terms.size() * value_count(), {});
+  node_taken_.clear();
+  nodes_of_slot_.resize(terms.size() * value_count());
+  for (auto& list : nodes_of_slot_) list.clear();
   need_.assign(nodes_of_slot_.size(), 0);
   have_.assign(nodes_of_slot_.size(), 0);
   std::unordered_map<uint32_t, uint32_t> shared;
   for (const Device& device : devices_) {
-    auto number = static_cast<uint32_t>(nodes_.size());
+    auto number = static_cast<uint32_t>(node_taken_.size());
     if (device.id != kNoRival) number = shared.try_emplace(device.id, number).first->second;
-    if (number == nodes_.size()) nodes_.emplace_back().taken = device.taken;
-    for (uint32_t i = 0; i < device.count; ++i) {
-      const uint32_t slot = device.term * value_count() + device_values_[device.first + i];
-      nodes_[number].slots.push_back(slot);
-      nodes_of_slot_[slot].push_back(number);
-    }
+    if (number == node_taken_.size()) node_taken_.push_back(device.taken);
+    for (uint32_t i = 0; i < device.count; ++i)
+      nodes_of_slot_[device.term * value_count() + device_values_[device.first + i]].push_back(number);
   }
+  slot_of_node_.assign(node_taken_.size(), kNoRival);
   for (auto& list : nodes_of_slot_)  // the taken ones first
-    std::stable_sort(list.begin(), list.end(),
-                     [&](uint32_t a, uint32_t b) { return nodes_[a].taken > nodes_[b].taken; });
+    std::stable_partition(list.begin(), list.end(), [&](uint32_t node) { return node_taken_[node]; });
+  work_ += 16 * devices_.size() + 4 * device_values_.size() + 8 * nodes_of_slot_.size();
 }
 
 // `left` groups for this value and the later ones. Every number is tried, the largest first.
@@ -136,25 +137,31 @@ GroupCounter::Answer GroupCounter::choose(std::span<const GroupTerm> terms, uint
   if (left == 0) return few_of_the_free(terms) ? Answer::kYes : Answer::kNo;
   if (later_caps_[value] < left) return Answer::kNo;
   if (work_ > work_limit_) return Answer::kUnknown;
-  const std::vector<Node> nodes = nodes_;
-  const std::vector<uint64_t> need = need_, have = have_;
+  while (cap_[value] == 0) ++value;  // later_caps_ says that there is another one
+  const std::vector<uint32_t> before = slot_of_node_;
   const uint64_t most = std::min<uint64_t>(cap_[value], left);
   // The largest number that the devices can serve beside the values before.
   uint64_t possible = 0;
   for (; possible < most; ++possible)
     if (!serve(terms, value)) break;
   for (uint64_t groups = possible + 1; groups-- > 0;) {
-    nodes_ = nodes;
-    need_ = need;
-    have_ = have;
-    work_ += nodes.size();
+    slot_of_node_ = before;
+    forget(terms, value);
+    work_ += before.size();
     for (uint64_t i = 0; i < groups; ++i) serve(terms, value);
     if (const Answer answer = choose(terms, value + 1, left - groups); answer != Answer::kNo) return answer;
   }
-  nodes_ = nodes;
-  need_ = need;
-  have_ = have;
+  slot_of_node_ = before;
+  forget(terms, value);
   return Answer::kNo;
+}
+
+// The value has no groups. Its slots alone count what serve() did for it.
+void GroupCounter::forget(std::span<const GroupTerm> terms, uint32_t value) {
+  for (uint32_t t = 0; t < terms.size(); ++t) {
+    const uint32_t slot = t * value_count() + value;
+    need_[slot] = have_[slot] = 0;
+  }
 }
 
 // Assigns devices for one more group of the value. False: there are not enough.
@@ -176,20 +183,20 @@ bool GroupCounter::augment(uint32_t slot, bool taken_only) {
   std::vector<Step> steps{{slot, 0, kNoRival}};
   std::vector<bool> reached(nodes_of_slot_.size(), false);
   reached[slot] = true;
+  work_ += 16 + nodes_of_slot_.size() / 64;
   for (uint32_t at = 0; at < steps.size(); ++at)
     for (const uint32_t number : nodes_of_slot_[steps[at].slot]) {
       ++work_;
-      const Node& node = nodes_[number];
-      if (taken_only && !node.taken) continue;
-      if (node.slot != kNoRival) {
-        if (reached[node.slot]) continue;
-        reached[node.slot] = true;
-        steps.push_back({node.slot, at, number});
+      if (taken_only && !node_taken_[number]) continue;
+      if (const uint32_t serves = slot_of_node_[number]; serves != kNoRival) {
+        if (reached[serves]) continue;
+        reached[serves] = true;
+        steps.push_back({serves, at, number});
         continue;
       }
       uint32_t given = number;
       for (uint32_t step = at;; step = steps[step].from) {
-        nodes_[given].slot = steps[step].slot;
+        slot_of_node_[given] = steps[step].slot;
         given = steps[step].node;
         if (step == 0) break;
       }
@@ -204,10 +211,11 @@ bool GroupCounter::few_of_the_free(std::span<const GroupTerm> terms) {
   if (std::all_of(terms.begin(), terms.end(),
                   [](const GroupTerm& one) { return one.taken.empty() || one.free.empty(); }))
     return true;
-  const std::vector<Node> nodes = nodes_;
+  const std::vector<uint32_t> before = slot_of_node_;
   const std::vector<uint64_t> have = have_;
-  for (Node& node : nodes_) node.slot = kNoRival;
+  std::fill(slot_of_node_.begin(), slot_of_node_.end(), kNoRival);
   std::fill(have_.begin(), have_.end(), 0);
+  work_ += before.size() + 2 * have.size();
   bool few = true;
   for (uint32_t t = 0; t < terms.size() && few; ++t) {
     uint64_t wanted = 0, taken = 0;
@@ -218,7 +226,7 @@ bool GroupCounter::few_of_the_free(std::span<const GroupTerm> terms) {
     }
     few = wanted - taken <= terms[t].more;
   }
-  nodes_ = nodes;
+  slot_of_node_ = before;
   have_ = have;
   return few;
 }

@@ -36,6 +36,8 @@ class BestFit {
  public:
   // Search steps that one decision may spend on improving its first solution, over all nodes.
   static constexpr uint64_t kMaxImproveSteps = 20'000;
+  // Where every solution must form pairs steps take longer, and a decision among 200 nodes is to take 5 ms.
+  static constexpr uint64_t kMaxImprovePairs = 4'000;
   // For devices that share counters: with more combinations they are picked one after the other.
   static constexpr size_t kMaxCombinations = 64;
   static constexpr size_t kMaxKeptPrices = 1 << 18;   // one per node, about 45 MB with their standings

@@ -18,7 +18,8 @@ FoundNodes BestFit::search_all() {
   for (size_t i = order.size(); i-- > 0;)
     if (order[i] < position.size()) position[order[i]] = i;
   Place best;
-  const uint64_t share = std::max(kMaxImproveSteps / found.decisions.size(), kLeastImproveSteps);
+  const uint64_t most = plan_->pair_rules.empty() ? kMaxImproveSteps : kMaxImprovePairs;
+  const uint64_t share = std::max(most / found.decisions.size(), kLeastImproveSteps);
   for (const Decision& decision : found.decisions) {
     improve(decision.node, position[decision.node], share, best);
     ++compared_;

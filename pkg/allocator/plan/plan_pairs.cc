@@ -114,9 +114,7 @@ std::string why_never(const Plan& plan) {
         for (const PlanAlternative& one : plan.requests[plan.pairs[e].terms[t].requests.front()].alternatives)
           most = std::max<uint64_t>(most, one.all ? term.number : one.count);
       if (most >= term.number) continue;
-      return term.name + " takes " + std::to_string(most) + (most == 1 ? " device" : " devices") + ", a group of " +
-             term.name + "*" + std::to_string(term.number) + " needs " + std::to_string(term.number) +
-             ": this never fits";
+      return never_sentence(term.name, most, term.number);
     }
   return "";
 }

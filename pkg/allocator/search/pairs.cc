@@ -231,6 +231,7 @@ bool Search::cannot_pair(const PairPlace& at) {
   bool impossible = false;
   for (const PlanPairs& entry : plan_->pairs) {
     if (entry.implied && !bounds_constraints_) break;
+    if (pair_work_ > kStateWork) break;
     impossible = !pair_possible(entry, at, UINT32_MAX, kNoValue, kBoundWork, nullptr);
     if (impossible) refuted_pairs_ = &entry;
     for (uint32_t c = 0; c < plan_->constraints.size() && !impossible; ++c) {
@@ -290,7 +291,8 @@ bool Search::pairs_hold() {
   for (const PlanPairs& entry : plan_->pairs) {
     if (entry.implied) break;
     bool unknown = false;
-    hold = pair_possible(entry, end, UINT32_MAX, kNoValue, kDecisionWork, &unknown);
+    const uint64_t left = kDecisionWork - std::min(pair_work_, kDecisionWork);
+    hold = pair_possible(entry, end, UINT32_MAX, kNoValue, left, &unknown);
     if (unknown) {
       out_of_budget_ = true;  // never a guess
       hold = false;

@@ -12,8 +12,8 @@ void add_values_of(const api::AllocationResult& result, const std::string& reque
   for (const api::DeviceRequestAllocationResult& device : result.results) {
     const std::string_view name = std::string_view(device.request).substr(0, device.request.find('/'));
     if (name != request) continue;
-    devices.push_back(inventory::device_values(device_index, device.driver, device.pool, device.device, attribute)
-                          .value_or(alignment::DeviceRails()));
+    devices.push_back(
+        inventory::device_values(device_index, result, device, attribute).value_or(alignment::DeviceRails()));
   }
 }
 

@@ -4,10 +4,13 @@
 #include <deque>
 #include <map>
 
+#include "pkg/alignment/alignment.h"
+#include "pkg/alignment/group_rails.h"
 #include "pkg/api/encode.h"
 #include "pkg/gang/gang.h"
 #include "pkg/gang/influence.h"
 #include "pkg/inspect/state/extended.h"
+#include "pkg/inspect/state/rails.h"
 #include "pkg/inspect/state/successor.h"
 #include "pkg/protocol/groups.h"
 
@@ -30,6 +33,7 @@ AsClaims as_claims(State& state, const GroupQuestion& group) {
   std::map<std::string, bool> plugins_serve;  // by shape
   for (size_t i = 0; i < group.members.size(); ++i) {
     GroupQuestion::Member& member = as.group.members[i];
+    if (!member.only.empty()) as.nodes[i] = {member.only};
     std::optional<ByClass> asked = asked_by_class(state.objects, *member.pod);
     if (!asked || asked->nodes.empty()) continue;
     if (asked->others) {
@@ -39,7 +43,7 @@ AsClaims as_claims(State& state, const GroupQuestion& group) {
                               : state.fits_as_is(*member.pod, member.claims);
       plugins_serve[member.shape] = served;
       if (served) continue;
-      as.nodes[i] = asked->nodes;
+      if (member.only.empty()) as.nodes[i] = asked->nodes;
     }
     as.by_class.push_back(std::move(*asked));
     member.pod = &as.by_class.back().rest;
@@ -116,7 +120,7 @@ class StateNodes : public gang::Nodes {
   Influence influence_ = Influence::kNode;
 };
 
-gang::GangRequest request_of(const GroupQuestion& group, const StateOptions& options) {
+gang::GangRequest request_of(const GroupQuestion& group, GroupAlignment alignment, const StateOptions& options) {
   gang::GangRequest request;
   request.uid = request.name = group.name;
   request.min_count = group.min_count;
@@ -129,8 +133,10 @@ gang::GangRequest request_of(const GroupQuestion& group, const StateOptions& opt
   };
   topology.required = place_of(group.topology.required);
   topology.preferred = place_of(group.topology.preferred);
+  request.rails = std::move(alignment.rails);
   for (const GroupQuestion::Member& one : group.members) {
     gang::Member& member = request.members.emplace_back();
+    member.pairs = std::move(alignment.pairs[request.members.size() - 1]);
     member.name = one.pod->metadata.key();
     member.uid = one.pod->metadata.uid;
     member.claims = one.claims;
@@ -181,6 +187,14 @@ protocol::MemoryView groups_in(const Objects& objects, const StateOptions& optio
   return view;
 }
 
+api::StringMap annotations_of(const reconcile::View& view, const protocol::GroupRef& group) {
+  if (group.source == protocol::GroupRef::Source::kJob) return {};
+  const auto api =
+      group.source == protocol::GroupRef::Source::kCore ? reconcile::GroupApi::kCore : reconcile::GroupApi::kPlugins;
+  const api::PodGroup* known = view.pod_group(api, group.ns + "/" + group.name);
+  return known == nullptr ? api::StringMap() : known->metadata.annotations;
+}
+
 bool can_be_decided(const api::Pod& pod) {
   return pod.node_name.empty() && !pod.terminal() && !pod.metadata.deleting() &&
          std::all_of(pod.scheduling_gates.begin(), pod.scheduling_gates.end(),
@@ -196,8 +210,49 @@ std::string shape_of(const GroupQuestion::Member& member) {
   const api::OwnerReference* owner = member.pod->metadata.controller();
   if (owner == nullptr) return "";
   std::string shape = owner->uid;
-  for (const Claim& claim : member.claims) shape += "\n" + api::encode(claim->spec);
+  const auto add_alignment = [&](const api::StringMap& annotations) {
+    for (const std::string_view key :
+         {alignment::kPairsAnnotation, alignment::kRailsAnnotation, alignment::kPreferredRailsAnnotation})
+      if (const auto text = annotations.find(key); text != annotations.end())
+        shape += "\n" + std::string(key) + "=" + text->second;
+  };
+  add_alignment(member.pod->metadata.annotations);
+  for (const Claim& claim : member.claims) {
+    shape += "\n" + api::encode(claim->spec);
+    add_alignment(claim->metadata.annotations);
+  }
   return shape;
+}
+
+std::vector<GroupQuestion::Member> holders_beside(const Objects& objects, const reconcile::View& view,
+                                                  const protocol::GroupRef& group,
+                                                  const std::vector<GroupQuestion::Member>& asked,
+                                                  const ChangedClaims& changed) {
+  std::vector<GroupQuestion::Member> found;
+  for (const api::Pod* pod : view.pods_of_group(group.key())) {
+    if (pod->done() || std::any_of(asked.begin(), asked.end(), [&](const GroupQuestion::Member& one) {
+          return one.pod->metadata.key() == pod->metadata.key();
+        }))
+      continue;
+    GroupQuestion::Member holder{pod, claims_used_by(objects, *pod), ""};
+    for (Claim& claim : holder.claims)
+      if (const auto known = changed.find(claim->metadata.key()); known != changed.end()) claim = known->second;
+    if (std::any_of(holder.claims.begin(), holder.claims.end(),
+                    [](const Claim& claim) { return claim->status.allocation.has_value(); }))
+      found.push_back(std::move(holder));
+  }
+  return found;
+}
+
+GroupQuestion joining(const Objects& objects, const reconcile::View& view, const protocol::Membership& member,
+                      const api::Pod& pod, std::vector<Claim> claims, const ChangedClaims& changed) {
+  GroupQuestion question;
+  question.name = "pod " + pod.metadata.key();
+  question.members.push_back({&pod, std::move(claims), ""});
+  if (member.state != protocol::Membership::State::kMember) return question;
+  question.annotations = annotations_of(view, member.group);
+  question.running = holders_beside(objects, view, member.group, question.members, changed);
+  return question;
 }
 
 Result<GroupPlaced> place_group(State& state, const GroupQuestion& group) {
@@ -209,9 +264,36 @@ Result<GroupPlaced> place_group(State& state, const GroupQuestion& group) {
     if (auto needs = placement::PodNeeds::of(*member.pod); !needs) return fail(needs.error());
   state.learn();
   const AsClaims as = as_claims(state, group);
+  GroupAlignment alignment = alignment_of(as.group, state.inventory);
+  if (!alignment.refused.empty()) {
+    GroupPlaced refused;
+    refused.outcome = Outcome::kError;
+    refused.why = alignment.refused;
+    return refused;
+  }
   gang::Gangs gangs(state.inventory, state.allocator(), {});
   StateNodes nodes(state, as);
-  return answer_of(state, as.group, gangs.decide(request_of(as.group, state.options), nodes));
+  return answer_of(state, as.group, gangs.decide(request_of(as.group, std::move(alignment), state.options), nodes));
+}
+
+bool asks_for_rails(const GroupQuestion& group) {
+  const auto asks = [](const GroupQuestion::Member& member) {
+    return alignment::has_rails(member.pod->metadata.annotations);
+  };
+  return alignment::has_rails(group.annotations) || std::any_of(group.members.begin(), group.members.end(), asks) ||
+         std::any_of(group.running.begin(), group.running.end(), asks);
+}
+
+Placed place_member(State& state, const GroupQuestion& group) {
+  const GroupQuestion::Member& pod = group.members.front();
+  Placed alone = state.place(pod.pod, pod.claims, pod.only);
+  if (alone.outcome != Outcome::kFeasible || !asks_for_rails(group)) return alone;
+  auto placed = place_group(state, group);
+  if (placed && placed->outcome == Outcome::kFeasible) return std::move(placed->members.front());
+  Placed waits;
+  waits.outcome = placed ? placed->outcome : Outcome::kError;
+  waits.why = placed ? placed->why : placed.error().message();
+  return waits;
 }
 
 }  // namespace dra::inspect

@@ -2,6 +2,7 @@
 // Complements State, which places single pods. Not thread-safe.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -21,9 +22,12 @@ struct GroupQuestion {
     const api::Pod* pod = nullptr;  // not null, and outlives the answer
     std::vector<Claim> claims;      // all of the pod; members that share a claim have the same object
     std::string shape;              // members with the same text, other than "", differ only in names
+    std::string only{};             // not empty: may go to this node alone
   };
   std::vector<Member> members;
-  protocol::TopologyWish topology;
+  protocol::TopologyWish topology{};
+  api::StringMap annotations{};   // of its PodGroup
+  std::vector<Member> running{};  // others of the group that hold devices: those that join must fit their rails
 };
 
 struct GroupPlaced {
@@ -38,9 +42,25 @@ struct GroupPlaced {
 
 // An error explains a refusal: too many pods, or one that cannot be read.
 Result<GroupPlaced> place_group(State& state, const GroupQuestion& group);
+// One member that joins a group which runs, or a pod of no group: as State::place(), on the rails of group.running.
+// `group.members` is this pod alone.
+Placed place_member(State& state, const GroupQuestion& group);
+bool asks_for_rails(const GroupQuestion& group);
 
 // The view from which membership in groups is read: pods that name one, and PodGroups.
 protocol::MemoryView groups_in(const Objects& objects, const StateOptions& options);
+// Of the group's PodGroup; none: it is a Job, or there is no such PodGroup.
+api::StringMap annotations_of(const reconcile::View& view, const protocol::GroupRef& group);
+// Claims by key in another state than the objects have.
+using ChangedClaims = std::map<std::string, Claim>;
+// The group's members that hold devices, but for those asked about: GroupQuestion::running. Points into `view`.
+std::vector<GroupQuestion::Member> holders_beside(const Objects& objects, const reconcile::View& view,
+                                                  const protocol::GroupRef& group,
+                                                  const std::vector<GroupQuestion::Member>& asked,
+                                                  const ChangedClaims& changed = {});
+// The question about this pod for place_member(); `member`: its membership in `view`.
+GroupQuestion joining(const Objects& objects, const reconcile::View& view, const protocol::Membership& member,
+                      const api::Pod& pod, std::vector<Claim> claims, const ChangedClaims& changed = {});
 // The pod waits, and nothing but the manager's gate holds it.
 bool can_be_decided(const api::Pod& pod);
 // A member runs or has succeeded: the others join one by one.

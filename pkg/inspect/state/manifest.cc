@@ -72,6 +72,7 @@ Result<PodGroup> group_from(const json& object) {
   group.ns = string_at(object_at(object, "metadata"), "namespace");
   group.name = string_at(object_at(object, "metadata"), "name");
   if (auto read = api::decode<api::PodGroup>(object.dump(-1, ' ', false, json::error_handler_t::replace))) {
+    group.annotations = read->metadata.annotations;
     group.topology = protocol::topology_wish(read->metadata.annotations);
     if (!read->topology_key.empty()) group.topology.required = read->topology_key;
     group.unknown = read->unknown;

@@ -42,6 +42,7 @@ struct PodGroup {
   bool has_claims = false;  // spec.resourceClaims: claims of the group itself, which are not judged
   api::Rare<api::UnknownFields> unknown{};
   protocol::TopologyWish topology{};
+  api::StringMap annotations{};
 };
 
 struct Manifest {

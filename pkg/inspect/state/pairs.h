@@ -10,7 +10,9 @@
 
 namespace dra::inspect {
 
-// `pod` null: claims alone. If an annotation is malformed, `why` becomes the sentence with which the pod waits.
-std::vector<allocator::PairRule> pairs_asked(const api::Pod* pod, const std::vector<Claim>& claims, std::string& why);
+// `pod` null: claims alone. If an annotation is malformed, or the claims are allocated already and their devices do not
+// form the pod's pairs, `why` becomes the sentence with which the pod waits.
+std::vector<allocator::PairRule> pairs_asked(const api::Pod* pod, const std::vector<Claim>& claims,
+                                             const inventory::Inventory& inventory, std::string& why);
 
 }  // namespace dra::inspect

@@ -184,7 +184,7 @@ Placed State::place_as_is(const api::Pod* pod, const std::vector<Claim>& claims,
   allocator::Request request;
   request.weigh_alternatives = pod != nullptr;
   for (const Claim& claim : claims) (claim->status.allocation ? allocated : request.claims).push_back(claim);
-  const std::vector<allocator::PairRule> pairs = pairs_asked(pod, claims, placed.why);
+  const std::vector<allocator::PairRule> pairs = pairs_asked(pod, claims, inventory, placed.why);
   if (!placed.why.empty()) return placed;
   const Nodes nodes = nodes_for(pod, allocated, among, placed);
   if (nodes.ids.empty()) {

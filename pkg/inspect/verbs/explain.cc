@@ -179,9 +179,16 @@ JudgedPod judge_with_group(Answer& answer, State& state, const api::Pod& pod, co
     return judged;
   }
   if (!member.why.empty()) answer.notes.push_back("the pod is placed alone: " + member.why);
-  if (member.state != Membership::State::kMember) return alone(pod);
+  const auto on_its_rails = [&] {
+    JudgedPod found = alone(pod);
+    GroupQuestion question = joining(state.objects, view, member, pod, chain.claims);
+    question.members.front().only = options.node;
+    judge_rails(found, state, question);
+    return found;
+  };
+  if (member.state != Membership::State::kMember) return on_its_rails();
   if (!is_started(view, member) && options.node.empty()) return judge_group(state, view, member, pod, alone);
-  judged = alone(pod);
+  judged = on_its_rails();
   say_first(judged, {"GroupMember",
                      "It is a member of " + member.group.shown() +
                          (is_started(view, member) ? ", of which pods run: the others join one by one."

@@ -29,7 +29,8 @@ std::string why_not_ready(const Objects& objects, const api::Pod& pod) {
 
 WaitingMembers waiting_members(const Objects& objects, const reconcile::View& view,
                                const protocol::Membership& member) {
-  WaitingMembers found{{member.group.shown(), member.min_count, {}, member.topology}, 0, ""};
+  WaitingMembers found{
+      {member.group.shown(), member.min_count, {}, member.topology, annotations_of(view, member.group)}, 0, ""};
   for (const auto& [key, pod] : objects.pods) {
     if (!pod->node_name.empty() || pod->terminal()) continue;
     const protocol::Membership other = protocol::membership_of(view, *pod);
@@ -43,6 +44,7 @@ WaitingMembers waiting_members(const Objects& objects, const reconcile::View& vi
     found.question.members.push_back({pod.get(), *claims_of(objects, *pod), ""});
     found.question.members.back().shape = shape_of(found.question.members.back());
   }
+  found.question.running = holders_beside(objects, view, member.group, found.question.members);
   return found;
 }
 
@@ -98,7 +100,39 @@ void add_cause(JudgedPod& judged, const api::Pod& pod, const JudgeAlone& alone) 
   judged.statements.insert(judged.statements.end(), single.statements.begin(), single.statements.end());
 }
 
+std::string devices_text(const Placed& placed) {
+  std::string text;
+  for (const api::AllocationResult& claim : placed.results)
+    for (const api::DeviceRequestAllocationResult& one : claim.results)
+      text += (text.empty() ? "" : ", ") + one.driver + "/" + one.pool + "/" + one.device;
+  return text;
+}
+
 }  // namespace
+
+void judge_rails(JudgedPod& judged, State& state, const GroupQuestion& question) {
+  if (judged.outcome != verdict::Answer::kFits || !asks_for_rails(question)) return;
+  const api::Pod& pod = *question.members.front().pod;
+  const Placed placed = place_member(state, question);
+  judged = {};
+  if (placed.outcome == Outcome::kFeasible) {
+    judged.outcome = verdict::Answer::kFits;
+    const std::string devices = devices_text(placed);
+    say(judged, {"Fits",
+                 "Fits now, on node " + placed.node + (devices.empty() ? "" : ", with " + devices) +
+                     ": on the rails that its group's members have.",
+                 ref_of(pod),
+                 "",
+                 {{"membersThatRun", question.running.size()}},
+                 {{"nodes", {placed.node}}}});
+    return;
+  }
+  const bool known = placed.outcome != Outcome::kBudgetSpent && placed.outcome != Outcome::kUnfinished;
+  judged.outcome = known ? verdict::Answer::kDoesNotFit : verdict::Answer::kUndecided;
+  say(judged, {known ? "DoesNotFit" : "Undecided",
+               (known ? "Does not fit on the rails of its group: " : "Neither found nor refuted: ") + placed.why + ".",
+               ref_of(pod)});
+}
 
 JudgedPod judge_group(State& state, const reconcile::View& view, const protocol::Membership& member,
                       const api::Pod& asked, const JudgeAlone& alone) {

@@ -19,6 +19,9 @@ using JudgeAlone = std::function<JudgedPod(const api::Pod& pod)>;
 JudgedPod judge_group(State& state, const reconcile::View& view, const protocol::Membership& member,
                       const api::Pod& asked, const JudgeAlone& alone);
 
+// A pod that is judged alone and fits: whether it does on the rails that its group asks for (joining()).
+void judge_rails(JudgedPod& judged, State& state, const GroupQuestion& question);
+
 // The members of the PodGroup of this name, by key; those that have ended are left out.
 std::vector<const api::Pod*> pods_of_pod_group(const Objects& objects, const std::string& ns, const std::string& name);
 

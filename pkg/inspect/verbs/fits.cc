@@ -115,7 +115,11 @@ class Fitting {
       return answer;
     }
     std::deque<Made> made;
-    GroupQuestion group{asked.what, asked.needed, {}, asked.topology};
+    GroupQuestion group{asked.what,
+                        asked.needed,
+                        {},
+                        asked.topology,
+                        asked.group != nullptr ? asked.group->annotations : api::StringMap()};
     std::string refused_by_quota;
     for (uint32_t i = 0; i < asked.copies; ++i) {
       auto one = make(asked, i);
@@ -255,7 +259,9 @@ class Fitting {
       refused.cause = kQuotaRefuses;
       return refused;
     }
-    Placed placed = state_.place(pod, made->claims);
+    // Beside the PodGroup of another file it is a pod of no group.
+    Placed placed = pod == nullptr ? state_.place(pod, made->claims)
+                                   : place_member(state_, {"pod " + pod->metadata.key(), 1, {{pod, made->claims, ""}}});
     if (placed.outcome != Outcome::kFeasible) return placed;
     keep(pod, made->claims, placed);
     count(undo_.back().charged = std::move(made->charged));

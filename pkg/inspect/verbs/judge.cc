@@ -106,7 +106,8 @@ JudgedPod judge_pod(State& state, const api::Pod* pod, const std::vector<Claim>&
   verdict::Facts facts = state.facts();
   facts.set_aside = aside;
   std::string malformed;
-  const verdict::Question question{pod, claims, entries, options.nodes, pairs_asked(pod, claims, malformed)};
+  const verdict::Question question{pod, claims, entries, options.nodes,
+                                   pairs_asked(pod, claims, state.inventory, malformed)};
   const verdict::Verdict found = malformed.empty() ? verdict::judge(facts, question) : verdict::refusal(malformed);
   JudgedPod judged;
   judged.outcome = found.answer;

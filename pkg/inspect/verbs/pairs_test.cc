@@ -113,6 +113,33 @@ TEST(ExplainPairs, SaysHowManyANodeHas) {
               HasSubstr("node a has 6 such pairs (gpu+nic by resource.kubernetes.io/pcieRoot), 8 are asked"));
 }
 
+// Somebody else allocated both claims: NIC 6 is on root 0.
+TEST(ExplainPairs, ClaimsThatAreAllocatedAlready) {
+  OneServer server;
+  auto pod = named_object<api::Pod>("ml", "p");
+  pod->phase = "Pending";
+  pod->scheduling_gates = {"dra-controller-manager/allocation"};
+  pod->metadata.annotations["dra-controller-manager/pairs"] = "left/gpu+right/nic by resource.kubernetes.io/pcieRoot";
+  for (const auto& [entry, gpus] : {std::pair{"left", 1}, {"right", 0}}) {
+    pod->resource_claims.push_back({entry, entry, std::nullopt});
+    const auto claim = OneServer::claim(entry, gpus, 1 - gpus, "");
+    const std::string kind = gpus == 1 ? "gpu" : "nic";
+    auto& allocation = claim->status.allocation.emplace();
+    allocation.results.push_back({kind, kind + ".example.com", "a", kind + "-6"});
+    allocation.node_selector = api::NodeSelector{{{{}, {{"metadata.name", "In", {"a"}}}}}};
+    server.objects.claims[claim->metadata.key()] = server.objects.claim_by_uid[claim->metadata.uid] = claim;
+  }
+  server.objects.pods["ml/p"] = pod;
+  const auto said = [&] {
+    State state(server.objects, {});
+    return shown(explain(state, "pod/p", {.ns = "ml", .width = 0}));
+  };
+  constexpr const char* kUnmet = "its claims are allocated already, and the devices of its claims form 0 such pairs";
+  EXPECT_THAT(said(), HasSubstr(kUnmet));
+  pod->metadata.annotations.clear();
+  EXPECT_THAT(said(), Not(HasSubstr(kUnmet)));
+}
+
 // Two pods: one of another scheduler, one at the manager's gate.
 TEST(NotHonoured, CountsPodsThatOthersPlace) {
   OneServer server;

@@ -67,7 +67,11 @@ Result<std::string> pod_named(const Objects& objects, const std::string& target,
 Placed place_with_group(State& state, const std::vector<PodPtr>& pods, const protocol::Membership& member,
                         const std::string& key) {
   Placed none;
-  GroupQuestion group{member.group.shown(), member.min_count, {}, member.topology};
+  GroupQuestion group{member.group.shown(),
+                      member.min_count,
+                      {},
+                      member.topology,
+                      annotations_of(groups_in(state.objects, state.options), member.group)};
   std::optional<size_t> asked;
   for (const PodPtr& was : pods) {
     const PodPtr& pod = state.objects.pods.at(was->metadata.key());
@@ -172,7 +176,7 @@ Result<Answer> replay(const Objects& objects, const std::string& target, const s
   else if (member.state == protocol::Membership::State::kMember)
     placed = place_with_group(state, together, member, key);
   else
-    placed = state.place(before.pods.at(key).get(), asked);
+    placed = place_member(state, joining(before, view, member, *before.pods.at(key), asked));
   Answer answer{"DRAReplay"};
   if (placed.outcome != allocator::Outcome::kFeasible) {
     if (const std::string unseen = why_undecidable(objects); !unseen.empty()) {

@@ -42,7 +42,7 @@ class Waiting {
       else if (member.state == protocol::Membership::State::kMember && !is_started(view_, member))
         decide_group(member, waiting);
       else
-        decide(*pod);
+        decide(*pod, member);
     }
     return std::move(outcomes_);
   }
@@ -72,20 +72,21 @@ class Waiting {
     if (!why.empty() && explained_ > 0 && --explained_ == 0) state_.options.explain_refusals = false;
   }
 
-  void decide(const api::Pod& pod) {
+  void decide(const api::Pod& pod, const protocol::Membership& member) {
     Placed& placed = outcomes_[pod.metadata.key()];
     const auto claims = claims_now(pod);
     if (!claims) {
       placed.why = claims.error().message();
       return;
     }
-    placed = state_.place(&pod, *claims);
+    placed = place_member(state_, joining(objects_, view_, member, pod, *claims, taken_));
     put_into_words(placed.why);
     if (placed.outcome == Outcome::kFeasible) keep(pod, *claims, placed);
   }
 
   void decide_group(const protocol::Membership& member, const std::vector<PodPtr>& waiting) {
-    GroupQuestion group{member.group.shown(), member.min_count, {}, member.topology};
+    GroupQuestion group{
+        member.group.shown(), member.min_count, {}, member.topology, annotations_of(view_, member.group)};
     std::vector<const api::Pod*> all;
     for (const PodPtr& pod : waiting) {
       const protocol::Membership other = protocol::membership_of(view_, *pod);
@@ -109,6 +110,7 @@ class Waiting {
       return all_wait(
           std::to_string(group.members.size()) + " of " + std::to_string(group.min_count) + " members are ready",
           Outcome::kInfeasible);
+    group.running = holders_beside(objects_, view_, member.group, group.members, taken_);
     auto placed = place_group(state_, group);
     if (!placed) return all_wait(needs + "; " + placed.error().message(), Outcome::kError);
     if (placed->outcome != Outcome::kFeasible) return all_wait(needs + ": " + placed->why, placed->outcome);
@@ -124,7 +126,7 @@ class Waiting {
   const protocol::MemoryView view_;
   State state_;
   size_t explained_;
-  std::map<std::string, Claim> taken_;  // claims that an earlier pod took, as allocated
+  ChangedClaims taken_;  // claims that an earlier pod took, as allocated
   std::map<std::string, Placed> outcomes_;
 };
 
