@@ -8,9 +8,11 @@
 #include <vector>
 
 #include "controllers/allocation/pod/report.h"
+#include "pkg/alignment/bears.h"
 #include "pkg/protocol/leaving.h"
 #include "pkg/protocol/pod_claims.h"
 #include "pkg/protocol/proof.h"
+#include "pkg/protocol/rails.h"
 #include "pkg/protocol/users.h"
 #include "pkg/protocol/writes.h"
 
@@ -40,11 +42,16 @@ std::string ready_for(const api::ResourceClaim& claim) {
   return claim.metadata.uid + (mark == claim.metadata.annotations.end() ? "" : " " + mark->second);
 }
 
+// Whether these devices are what the pod asks for, its own reconcile finds out before it is listed (use_is_aligned()).
+bool asks_for_aligned_devices(const PodContext& context, const api::Pod& other) {
+  return !alignment::first_annotation(other.metadata.annotations).empty() || asks_for_rails(context.view, other);
+}
+
 // Still held back by us, and not about to leave the claim.
 bool may_be_taken_along(const PodContext& context, const api::Pod& other, const api::ResourceClaim& claim) {
   const Role role = role_of(other, context.tools.options);
   return (role == Role::kGated || role == Role::kToBind) && other.metadata.uid != context.pod.metadata.uid &&
-         !leaving_of(other).contains(claim.metadata.uid);
+         !leaving_of(other).contains(claim.metadata.uid) && !asks_for_aligned_devices(context, other);
 }
 
 // The pods that came to the same point, those of high priority first.

@@ -5,7 +5,7 @@
 // are fresh; likewise for the list of users, which takes along all that are reserved. Reserving and listing only hold
 // more than before; a gate is lifted, or a pod bound, by its own reconcile alone, which looks at mark, list,
 // reservation and node again. Taken along are only pods that still have our gate or are ours to bind, and that do not
-// leave the claim (P8).
+// leave the claim (P8), and that do not ask for pairs or rails, which their own reconcile judges before it lists them.
 //
 // A pod that waits for another pod's write holds its place on the node meanwhile (HoldPlace): of many that fit one by
 // one, no more are reserved than fit together.

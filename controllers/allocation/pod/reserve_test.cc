@@ -126,7 +126,7 @@ TEST_F(Reserving, ManyConsumersAreReservedWithPauses) {
 }
 
 TEST_F(Reserving, OneListingTakesAlongAllThatAreReserved) {
-  const api::ResourceClaim claim = shared({"first", "a", "b", "leaves", "bound", "stranger", "left"});
+  const api::ResourceClaim claim = shared({"first", "a", "b", "leaves", "bound", "stranger", "left", "pairs"});
   api::ResourceClaim listed = claim;
   listed.metadata.annotations[std::string(kProvenForAnnotation)] = "first/first-uid,left/~left-uid";
   put(listed);
@@ -137,6 +137,9 @@ TEST_F(Reserving, OneListingTakesAlongAllThatAreReserved) {
   api::Pod bound = make_pod("bound", {"c"}, false);
   bound.node_name = "n1";
   view.put(bound);
+  api::Pod pairs = make_pod("pairs", {"c"});  // its own reconcile looks whether they are pairs, before it is listed
+  pairs.metadata.annotations["dra-controller-manager/pairs"] = "gpu+gpu by example.com/root";
+  view.put(pairs);
   ASSERT_EQ(pass("b"), "enlist c");
   EXPECT_EQ(users(), "first/first-uid,left/~left-uid,b/b-uid,a/a-uid");
   keep_notes();
