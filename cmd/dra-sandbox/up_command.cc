@@ -32,8 +32,7 @@ struct UpOptions {
   std::string fleet_path;  // empty: the fleet that ships with the program
   bool without_manager = false;
   reconcile::Scheduling scheduling = reconcile::Scheduling::kBind;
-  int metrics_port = -1;           // of the manager; negative: none
-  std::string kubernetes_version;  // whose rules the manager follows; empty: those of the server
+  int metrics_port = -1;  // of the manager; negative: none
 };
 
 Result<sandbox::Fleet> read_fleet(const std::string& path) {
@@ -263,7 +262,7 @@ Result<void> start_session(const UpOptions& options) {
   if (auto checked = check_versions_of_fleet(options.endpoint.runtime_config); !checked) return checked;
   auto fleet = read_fleet(options.fleet_path);
   if (!fleet) return tl::make_unexpected(fleet.error());
-  auto features = inventory::FeatureChoice::parse("", options.kubernetes_version);
+  auto features = inventory::FeatureChoice::parse(options.endpoint.feature_gates, "");
   if (!features) return tl::make_unexpected(features.error());
   return Session(options, std::move(*fleet), std::move(*features)).run();
 }
@@ -272,9 +271,6 @@ Result<void> start_session(const UpOptions& options) {
 std::string contradiction_of_up(const UpOptions& options) {
   if (options.without_manager && options.metrics_port >= 0)
     return "--metrics-port serves the metrics of the manager, which --without-manager leaves out; give one of them";
-  if (options.without_manager && !options.kubernetes_version.empty())
-    return "--kubernetes-version is for the manager, which --without-manager leaves out; give it to the manager that "
-           "you start";
   if (options.metrics_port > 0 && options.metrics_port == options.endpoint.port)
     return "--port and --metrics-port are the same port; choose another one for one of them, or 0 for a free one";
   return "";
@@ -302,10 +298,6 @@ int run_up(const std::vector<std::string>& arguments) {
   app.add_option("--metrics-port", options.metrics_port,
                  "serve the manager's /metrics and probes over plain HTTP on 127.0.0.1; 0: any free port")
       ->check(cmd::port_from(0));
-  app.add_option(
-      "--kubernetes-version", options.kubernetes_version,
-      "the manager follows the rules of this release (1.36, 1.37, 1.38) for selectors and capacities; the API server "
-      "stays one of 1.36");
   app.add_option("-v,--v", verbosity, "verbosity of the log, 0 to 10")
       ->capture_default_str()
       ->check(cmd::in_range(0, 10, "whole number"));

@@ -55,7 +55,7 @@ REFUSED = (
     (["dra-sandbox", "up", "--cert=nope.pem", "--key=nope.key"], '--cert: cannot read "nope.pem": No such file or directory'),
     (["dra-sandbox", "apiserver", "--kubeconfig=/nope/kubeconfig"], '--kubeconfig: cannot create "/nope/kubeconfig": No such file or directory'),
     (["dra-sandbox", "up", "--cert=x.pem"], "--cert needs --key, too"),
-    (["dra-sandbox", "up", "--kubernetes-version=1.40"], '--kubernetes-version: "1.40" is not a release whose rules are known; write 1.36, 1.37 or 1.38'),
+    (["dra-sandbox", "up", "--kubernetes-version=1.40"], '--kubernetes-version: "1.40" is not a release that is served; write 1.36, 1.37 or 1.38'),
     (["dra-sandbox", "up", "--without-manager", "--metrics-port=0"], "--metrics-port serves the metrics of the manager, which --without-manager leaves out"),
     (["dra-sandbox", "up", "--without-manager", "--kubernetes-version=1.37"], "--kubernetes-version is for the manager, which --without-manager leaves out"),
     (["dra-sandbox", "up", "--port=18181", "--metrics-port=18181"], "--port and --metrics-port are the same port"),

@@ -1,10 +1,11 @@
 #include "pkg/apiserver/kinds/resource/kinds.h"
 
 #include "pkg/apiserver/kinds/kind_info.h"
+#include "pkg/apiserver/model/release.h"
 
 namespace dra::apiserver {
 
-// DeviceTaintRule of k8s.io/api/resource/v1beta2 and v1alpha3 of 1.36, which have the same fields.
+// DeviceTaintRule of k8s.io/api/resource/v1beta2 and v1alpha3 of 1.36 and v1 of 1.37, which have the same fields.
 std::vector<SchemaTable> resource_tables() {
   static constexpr std::string_view kText = R"(
 type DeviceTaintRule
@@ -24,7 +25,7 @@ type DeviceTaintSelector
 type DeviceTaintRuleStatus
 1 conditions []Condition map=type merge=type
 )";
-  return {{"resource/v1beta2", kText}, {"resource/v1alpha3", kText}};
+  return {{"resource/v1beta2", kText}, {"resource/v1alpha3", kText}, {"resource/v1", kText, 37}};
 }
 
 void add_resource_kinds(KindRegistry& registry) {
@@ -43,7 +44,7 @@ KindInfo resource_kind_info(const std::string& kind, const std::string& plural, 
                             "+, unavailable in " + until + "+"});
   };
   old_version("v1beta2", "v1.36", "v1.39");
-  old_version("v1beta1", "v1.35", "v1.38");
+  if (served_release() < 38) old_version("v1beta1", "v1.35", "v1.38");
   i.delete_returns_object = true;
   return i;
 }

@@ -1,15 +1,19 @@
-// PriorityClasses; and PodGroups and Workloads of scheduling.k8s.io/v1alpha2: stored and checked as by a 1.36 server
-// with the feature gates GenericWorkload, GangScheduling and TopologyAwareWorkloadScheduling. v1alpha2 is served if
-// ServerOptions::pod_groups is set.
+// PriorityClasses; and PodGroups and Workloads of scheduling.k8s.io, v1alpha2 or from 1.37 on v1beta1: stored and
+// checked as by a server with the feature gates GenericWorkload, GangScheduling and TopologyAwareWorkloadScheduling.
+// They are served if ServerOptions::pod_groups is set.
 //
 // Unlike upstream, a PodGroup has no protection finalizer: nothing in the sandbox would remove it.
 #pragma once
+
+#include <string>
 
 #include "pkg/apiserver/kinds/folders.h"
 
 namespace dra::apiserver {
 
-inline constexpr const char* kGroupVersionOfPodGroups = "scheduling.k8s.io/v1alpha2";
+// The version of scheduling.k8s.io that has PodGroups and Workloads: v1alpha2 in 1.36, v1beta1 from 1.37 on.
+std::string version_of_pod_groups();
+std::string group_version_of_pod_groups();
 
 std::vector<SchemaTable> scheduling_tables();
 void add_scheduling_kinds(KindRegistry& registry);

@@ -2,10 +2,19 @@
 #include <nlohmann/json.hpp>
 
 #include "pkg/apiserver/kinds/scheduling/kinds.h"
+#include "pkg/apiserver/model/release.h"
 #include "pkg/apiserver/validation/content.h"
 #include "pkg/apiserver/validation/json_read.h"
 
 namespace dra::apiserver {
+
+std::string version_of_pod_groups() {
+  return served_release() >= 37 ? "v1beta1" : "v1alpha2";
+}
+
+std::string group_version_of_pod_groups() {
+  return "scheduling.k8s.io/" + version_of_pod_groups();
+}
 
 void check_scheduling_policy(FieldErrors& out, const FieldPath& path, const Json& policy) {
   const bool basic = is_set(policy, "basic"), gang = is_set(policy, "gang");
@@ -34,7 +43,9 @@ void check_scheduling_constraints(FieldErrors& out, const FieldPath& path, const
 
 void drop_disabled_group_fields(Json& spec) {
   if (!spec.is_object()) return;
-  for (const char* key : {"resourceClaims", "disruptionMode", "priorityClassName", "priority"}) spec.erase(key);
+  for (const char* key : {"resourceClaims", "disruptionMode", "priorityClassName", "priority", "preemptionPolicy",
+                          "parentCompositePodGroupName", "compositePodGroupTemplates"})
+    spec.erase(key);
 }
 
 void check_unchanged(FieldErrors& out, const FieldPath& path, const Json& value, const Json& old) {

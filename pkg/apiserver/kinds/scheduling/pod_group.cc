@@ -3,6 +3,7 @@
 
 #include "pkg/apiserver/kinds/kind_info.h"
 #include "pkg/apiserver/kinds/scheduling/kinds.h"
+#include "pkg/apiserver/model/release.h"
 #include "pkg/apiserver/validation/content.h"
 #include "pkg/apiserver/validation/json_read.h"
 
@@ -11,10 +12,27 @@ namespace dra::apiserver {
 namespace {
 
 KindInfo pod_group_info() {
+  const std::string version = version_of_pod_groups();
   KindInfo info =
-      kind_info({"scheduling.k8s.io", "v1alpha2"}, "scheduling/v1alpha2", "PodGroup", "podgroups", "podgroup", true);
+      kind_info({"scheduling.k8s.io", version}, "scheduling/" + version, "PodGroup", "podgroups", "podgroup", true);
   with_status(info);
   return info;
+}
+
+// Where the template comes from: the same two names in v1alpha2 and, from 1.37 on, v1beta1.
+struct TemplateReference {
+  const char* field = "podGroupTemplateRef";
+  const char* workload = "workloadName";
+  const char* name = "podGroupTemplateName";
+};
+bool has_workload_ref() {
+  return served_release() >= 37;
+}
+TemplateReference reference_names() {
+  return has_workload_ref() ? TemplateReference{"workloadRef", "workloadName", "templateName"} : TemplateReference{};
+}
+const Json& reference_of(const Json& spec) {
+  return has_workload_ref() ? member(spec, "workloadRef") : member_at(spec, "podGroupTemplateRef.workload");
 }
 
 std::string policy_word(const Json& spec) {
@@ -24,7 +42,7 @@ std::string policy_word(const Json& spec) {
 std::string status_word(const Json& object) {
   std::string word = "Pending", disrupted;
   for (const Json& condition : list_of(member(object, "status"), "conditions")) {
-    if (text_of(condition, "type") == "PodGroupScheduled")
+    if (text_of(condition, "type") == (has_workload_ref() ? "PodGroupInitiallyScheduled" : "PodGroupScheduled"))
       word = text_of(condition, "status") == "True" ? "Scheduled" : "Unschedulable";
     if (text_of(condition, "type") == "DisruptionTarget") disrupted = text_of(condition, "reason");
   }
@@ -38,13 +56,13 @@ class PodGroupKind : public Kind {
   void prepare_for_create(const WriteContext&, Json& object) const override {
     Json& spec = object_member(object, "spec");
     drop_disabled_group_fields(spec);
-    spec["disruptionMode"] = "Pod";  // the default, which answers contain anyway
+    if (!has_workload_ref()) spec["disruptionMode"] = "Pod";  // the default, which answers contain anyway
   }
   void prepare_for_update(const WriteContext&, Json& object, const Json&) const override {
     Json& spec = object_member(object, "spec");
     const Json mode = member(spec, "disruptionMode");
     drop_disabled_group_fields(spec);
-    spec["disruptionMode"] = mode;
+    if (!has_workload_ref()) spec["disruptionMode"] = mode;
   }
   void prepare_for_status_update(const WriteContext&, Json& object, const Json&) const override {
     object_member(object, "status")
@@ -55,7 +73,8 @@ class PodGroupKind : public Kind {
     FieldErrors out;
     const FieldPath path("spec");
     const Json& spec = member(object, "spec");
-    if (is_set(spec, "podGroupTemplateRef")) check_reference(out, path.child("podGroupTemplateRef"), spec);
+    const char* field = reference_names().field;
+    if (is_set(spec, field)) check_reference(out, path.child(field), spec);
     check_scheduling_policy(out, path.child("schedulingPolicy"), member(spec, "schedulingPolicy"));
     check_scheduling_constraints(out, path.child("schedulingConstraints"), member(spec, "schedulingConstraints"));
     return out;
@@ -65,8 +84,15 @@ class PodGroupKind : public Kind {
     const FieldPath path("spec");
     const Json& spec = member(object, "spec");
     const Json& before = member(old, "spec");
-    for (const char* key : {"podGroupTemplateRef", "schedulingPolicy", "schedulingConstraints"})
+    for (const char* key : {reference_names().field, "schedulingPolicy", "schedulingConstraints"}) {
+      // minCount may change from 1.37 on.
+      if (has_workload_ref() && key == std::string_view("schedulingPolicy") &&
+          policy_word(spec) == policy_word(before)) {
+        check_scheduling_policy(out, path.child(key), member(spec, key));
+        continue;
+      }
       check_unchanged(out, path.child(key), member(spec, key), member(before, key));
+    }
     if (text_of(spec, "disruptionMode") != text_of(before, "disruptionMode"))
       out.push_back(forbidden(path.child("disruptionMode"), ""));
     return out;
@@ -79,9 +105,9 @@ class PodGroupKind : public Kind {
 
   // The referenced Workload must exist and have the template.
   StatusOr<void> admit_create(const WriteContext& ctx, Json& object) const override {
-    const Json& reference = member_at(object, "spec.podGroupTemplateRef.workload");
-    const std::string& workload = text_of(reference, "workloadName");
-    const std::string& wanted = text_of(reference, "podGroupTemplateName");
+    const Json& reference = reference_of(member(object, "spec"));
+    const std::string& workload = text_of(reference, reference_names().workload);
+    const std::string& wanted = text_of(reference, reference_names().name);
     // Validation refuses an invalid name.
     if (!dns_subdomain_problems(workload).empty() || !dns_label_problems(wanted).empty() || ctx.reader == nullptr)
       return {};
@@ -111,13 +137,18 @@ class PodGroupKind : public Kind {
   Json cells(const Json& object, WallTime now) const override {
     const Json& meta = member(object, "metadata");
     const Json& spec = member(object, "spec");
-    const std::string& workload = text_of(member_at(spec, "podGroupTemplateRef.workload"), "workloadName");
+    const std::string& workload = text_of(reference_of(spec), "workloadName");
     return Json::array({text_of(meta, "name"), policy_word(spec), workload.empty() ? "<none>" : workload,
                         status_word(object), age_cell(member(meta, "creationTimestamp"), now)});
   }
 
  private:
   static void check_reference(FieldErrors& out, const FieldPath& path, const Json& spec) {
+    if (has_workload_ref()) {
+      check_long_name(out, path, member(spec, "workloadRef"), "workloadName");
+      check_short_name(out, path, member(spec, "workloadRef"), "templateName");
+      return;
+    }
     const Json& reference = member(spec, "podGroupTemplateRef");
     if (!is_set(reference, "workload")) return out.push_back(invalid(path, "", "must specify one of: `workload`"));
     const FieldPath at = path.child("workload");

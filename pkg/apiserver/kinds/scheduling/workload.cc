@@ -81,6 +81,7 @@ FieldErrors check_workload(const Json& object) {
 
 void prepare_workload(Json& object) {
   Json& spec = object_member(object, "spec");
+  spec.erase("compositePodGroupTemplates");  // CompositePodGroup, an alpha gate of 1.37
   if (!member(spec, "podGroupTemplates").is_array()) return;
   for (Json& one : spec["podGroupTemplates"]) drop_disabled_group_fields(one);
 }
@@ -89,8 +90,9 @@ void prepare_workload(Json& object) {
 
 std::unique_ptr<Kind> make_workload_kind() {
   KindDescription d;
+  const std::string version = version_of_pod_groups();
   d.info =
-      kind_info({"scheduling.k8s.io", "v1alpha2"}, "scheduling/v1alpha2", "Workload", "workloads", "workload", true);
+      kind_info({"scheduling.k8s.io", version}, "scheduling/" + version, "Workload", "workloads", "workload", true);
   d.prepare = prepare_workload;
   d.check = check_workload;
   d.columns = {described_age()};
