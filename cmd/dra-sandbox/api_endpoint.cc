@@ -122,8 +122,9 @@ void add_endpoint_flags(CLI::App& app, EndpointOptions& o) {
       "the release whose API is served: 1.36, 1.37, or 1.38 as of its alpha 2 (default: 1.36); -v=1 lists what "
       "differs from 1.36");
   app.add_option("--feature-gates", o.feature_gates,
-                 "alpha gates of 1.37 to enable, as Name=true,...: DRADeviceCompatibilityGroups, DRADerivedAttributes, "
-                 "DRAOptionalNodeOperations, DRAPartitionableDevicesType; `up` gives them to its manager, too");
+                 "alpha gates to enable, as Name=true,...: DRAResourcePoolStatus; from 1.37 on CompositePodGroup, "
+                 "DRADerivedAttributes, DRADeviceCompatibilityGroups, DRAOptionalNodeOperations and "
+                 "DRAPartitionableDevicesType; `up` gives its manager those that it has, too");
   app.add_option("--data-dir", o.data_dir, "keep all objects in this directory (default: in memory only)");
 }
 

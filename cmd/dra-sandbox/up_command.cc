@@ -262,7 +262,11 @@ Result<void> start_session(const UpOptions& options) {
   if (auto checked = check_versions_of_fleet(options.endpoint.runtime_config); !checked) return checked;
   auto fleet = read_fleet(options.fleet_path);
   if (!fleet) return tl::make_unexpected(fleet.error());
-  auto features = inventory::FeatureChoice::parse(options.endpoint.feature_gates, "");
+  // Before the manager reads them: its words for a gate that it does not know are about itself.
+  if (auto serves = apiserver::serve_release(options.endpoint.kubernetes_version, options.endpoint.feature_gates);
+      !serves)
+    return serves;
+  auto features = inventory::FeatureChoice::parse(apiserver::gates_of_manager(options.endpoint.feature_gates), "");
   if (!features) return tl::make_unexpected(features.error());
   return Session(options, std::move(*fleet), std::move(*features)).run();
 }

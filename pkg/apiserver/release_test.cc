@@ -107,6 +107,8 @@ TEST_F(Release, SaysWhichItIs) {
   EXPECT_FALSE(serve_release("1.37", "DRADerivedAttributes"));
   EXPECT_FALSE(serve_release("1.37", "DRANonsense=true"));
   EXPECT_TRUE(serve_release("1.37", "DRAFractionalCapacityRange=true, DRADerivedAttributes=false"));
+  EXPECT_EQ(gates_of_manager("CompositePodGroup=true,DRADerivedAttributes=true, DRAResourcePoolStatus=true"),
+            "DRADerivedAttributes=true");
   for (const ReleaseRow& row : release_rows()) EXPECT_FALSE(row.source.empty()) << row.what;
 }
 
@@ -156,6 +158,135 @@ TEST_F(Release, PodGroupsOf137) {
   changed["spec"]["workloadRef"]["templateName"] = "u";
   changed["metadata"].erase("resourceVersion");
   EXPECT_EQ(ask("PUT", path + "podgroups/g", changed), 422) << answer_.dump();
+}
+
+TEST_F(Release, RequestsForThePoolsStatus) {
+  const std::string path = "/apis/resource.k8s.io/v1alpha3/resourcepoolstatusrequests";
+  Json request = {{"apiVersion", "resource.k8s.io/v1alpha3"},
+                  {"kind", "ResourcePoolStatusRequest"},
+                  {"metadata", {{"name", "q"}}},
+                  {"spec", {{"driver", "D.example.com"}}}};
+  start("1.36");
+  EXPECT_EQ(ask("POST", path, request), 404);
+  Json typed = request;
+  typed["spec"]["defaultPartitionTypeAttribute"] = "d.example.com/profile";
+  start("1.36", "DRAResourcePoolStatus=true");
+  EXPECT_EQ(ask("POST", path + "?fieldValidation=Strict", typed), 400) << "a field of 1.37";
+  start("1.37", "DRAResourcePoolStatus=true");
+  EXPECT_EQ(ask("POST", path, typed), 422);
+  start("1.37", "DRAResourcePoolStatus=true,DRAPartitionableDevicesType=true");
+  EXPECT_EQ(ask("POST", path, typed), 201) << answer_.dump();
+  for (const char* version : {"1.36", "1.37"}) {
+    start(version, "DRAResourcePoolStatus=true");
+    for (const int limit : {0, 1001}) {
+      Json wrong = request;
+      wrong["spec"]["limit"] = limit;
+      EXPECT_EQ(ask("POST", path, wrong), 422) << limit;
+    }
+    ASSERT_EQ(ask("POST", path, request), 201) << answer_.dump();
+    EXPECT_EQ(answer_["spec"]["limit"], 100);
+    EXPECT_FALSE(answer_.contains("status"));
+    Json changed = answer_;
+    changed["spec"]["limit"] = 5;
+    EXPECT_EQ(ask("PUT", path + "/q", changed), 422);
+    Json answered = changed;
+    answered["spec"]["limit"] = 100;
+    answered["status"] = {{"pools", {{{"driver", "d.example.com"}, {"poolName", "p"}, {"generation", 1}}}}};
+    EXPECT_EQ(ask("PUT", path + "/q/status", answered), 422) << "poolCount is required";
+    answered["status"]["poolCount"] = 1;
+    ASSERT_EQ(ask("PUT", path + "/q/status", answered), 200) << answer_.dump();
+    answered = answer_;
+    answered["status"]["poolCount"] = 2;
+    EXPECT_EQ(ask("PUT", path + "/q/status", answered), 422) << "it is answered once";
+    answered["metadata"].erase("resourceVersion");
+    EXPECT_EQ(ask("PUT", path + "/q", answered), 422) << "not without a resourceVersion";
+  }
+}
+
+TEST_F(Release, GroupsOfGroupsWithTheirGate) {
+  const std::string beta = "/apis/scheduling.k8s.io/v1beta1/namespaces/default/";
+  const std::string alpha = "/apis/scheduling.k8s.io/v1alpha3/namespaces/default/";
+  const Json leaf = {{"name", "leaf"}, {"schedulingPolicy", {{"gang", {{"minCount", 2}}}}}};
+  const auto over = [](const std::string& name, const Json& children, const char* field) {
+    return Json{{"name", name}, {"schedulingPolicy", {{"gang", {{"minGroupCount", 1}}}}}, {field, {children}}};
+  };
+  Json workload = {{"apiVersion", "scheduling.k8s.io/v1beta1"},
+                   {"kind", "Workload"},
+                   {"metadata", {{"name", "w"}}},
+                   {"spec", {{"compositePodGroupTemplates", {over("top", leaf, "podGroupTemplates")}}}}};
+  Json whole = {{"apiVersion", "scheduling.k8s.io/v1alpha3"},
+                {"kind", "CompositePodGroup"},
+                {"metadata", {{"name", "c"}}},
+                {"spec",
+                 {{"workloadRef", {{"workloadName", "w"}, {"templateName", "top"}}},
+                  {"schedulingPolicy", {{"gang", {{"minGroupCount", 2}}}}}}}};
+  Json part = {{"apiVersion", "scheduling.k8s.io/v1beta1"},
+               {"kind", "PodGroup"},
+               {"metadata", {{"name", "g"}}},
+               {"spec",
+                {{"parentCompositePodGroupName", "c"},
+                 {"workloadRef", {{"workloadName", "w"}, {"templateName", "leaf"}}},
+                 {"schedulingPolicy", {{"gang", {{"minCount", 2}}}}}}}};
+  start("1.37");
+  EXPECT_EQ(ask("POST", beta + "workloads", workload), 422) << "forbidden without the gate";
+  EXPECT_EQ(ask("POST", alpha + "compositepodgroups", whole), 404);
+  part["spec"].erase("workloadRef");
+  EXPECT_EQ(ask("POST", beta + "podgroups", part), 422);
+  part["spec"]["workloadRef"] = {{"workloadName", "w"}, {"templateName", "leaf"}};
+  start("1.38", "CompositePodGroup=true");
+  EXPECT_EQ(ask("POST", alpha + "compositepodgroups", whole), 403) << "its Workload is not there";
+  ASSERT_EQ(ask("POST", beta + "workloads", workload), 201) << answer_.dump();
+  ASSERT_EQ(ask("POST", alpha + "compositepodgroups", whole), 201) << answer_.dump();
+  EXPECT_EQ(answer_["spec"]["disruptionMode"], Json({{"single", Json::object()}}));
+  Json changed = answer_;
+  changed["spec"]["schedulingPolicy"]["gang"]["minGroupCount"] = 1;
+  EXPECT_EQ(ask("PUT", alpha + "compositepodgroups/c", changed), 422);
+  ASSERT_EQ(ask("POST", beta + "podgroups", part), 201) << answer_.dump();
+  EXPECT_EQ(ask("GET", alpha + "podgroups/g"), 200) << "v1alpha3 has all three";
+  EXPECT_EQ(answer_["apiVersion"], "scheduling.k8s.io/v1alpha3");
+  Json none = whole;
+  none["metadata"]["name"] = "none";
+  none["spec"]["schedulingPolicy"]["gang"]["minGroupCount"] = 0;
+  EXPECT_EQ(ask("POST", alpha + "compositepodgroups", none), 422);
+  // Four levels with the PodGroups, not five; both lists; neither.
+  Json deep = over("l3", leaf, "podGroupTemplates");
+  deep = over("l2", deep, "compositePodGroupTemplates");
+  workload["metadata"]["name"] = "deep";
+  workload["spec"]["compositePodGroupTemplates"] = {over("l1", deep, "compositePodGroupTemplates")};
+  EXPECT_EQ(ask("POST", beta + "workloads", workload), 201) << answer_.dump();
+  workload["metadata"]["name"] = "deeper";
+  workload["spec"]["compositePodGroupTemplates"] = {
+      over("l0", over("l1", deep, "compositePodGroupTemplates"), "compositePodGroupTemplates")};
+  EXPECT_EQ(ask("POST", beta + "workloads", workload), 422);
+  workload["spec"] = {{"compositePodGroupTemplates", {over("top", leaf, "podGroupTemplates")}},
+                      {"podGroupTemplates", {leaf}}};
+  EXPECT_EQ(ask("POST", beta + "workloads", workload), 422);
+  workload["spec"] = Json::object();
+  EXPECT_EQ(ask("POST", beta + "workloads", workload), 422);
+}
+
+TEST_F(Release, DisruptionAndPriorityOfGroupsFrom137On) {
+  start("1.37");
+  const std::string path = "/apis/scheduling.k8s.io/v1beta1/namespaces/default/podgroups";
+  Json group = {{"apiVersion", "scheduling.k8s.io/v1beta1"},
+                {"kind", "PodGroup"},
+                {"metadata", {{"name", "g"}}},
+                {"spec",
+                 {{"schedulingPolicy", {{"basic", Json::object()}}},
+                  {"priority", 7},
+                  {"disruptionMode", {{"all", Json::object()}}}}}};
+  ASSERT_EQ(ask("POST", path, group), 201) << answer_.dump();
+  EXPECT_EQ(answer_["spec"]["priority"], 7);
+  EXPECT_EQ(answer_["spec"]["disruptionMode"], Json({{"all", Json::object()}}));
+  for (const auto& [field, value] : std::initializer_list<std::pair<const char*, Json>>{
+           {"priority", 1000000001},
+           {"preemptionPolicy", "Never"},
+           {"disruptionMode", {{"all", Json::object()}, {"single", Json::object()}}}}) {
+    Json wrong = group;
+    wrong["metadata"]["name"] = "wrong";
+    wrong["spec"][field] = value;
+    EXPECT_EQ(ask("POST", path, wrong), 422) << field;
+  }
 }
 
 TEST_F(Release, FieldsOf137FollowTheirGates) {

@@ -84,7 +84,10 @@ struct Server::Impl {
     register_all_kinds(kinds);
     for (const std::string& version : options.withdrawn_versions) kinds.withdraw(version);
     if (options.only_stable_versions) withdraw_unstable();
-    if (!options.pod_groups) kinds.withdraw(group_version_of_pod_groups());
+    if (!options.pod_groups) {
+      kinds.withdraw(group_version_of_pod_groups());
+      kinds.withdraw(std::string(kGroupVersionOfComposites));
+    }
   }
 
   void withdraw_unstable() {
@@ -93,7 +96,8 @@ struct Server::Impl {
       for (const ServedVersion& served : kind->info().served) {
         const std::string& version = served.gv.version;
         const bool stable = version.find("alpha") == std::string::npos && version.find("beta") == std::string::npos;
-        const bool separate = served.gv.text() == group_version_of_pod_groups();
+        const bool separate =
+            served.gv.text() == group_version_of_pod_groups() || served.gv.text() == kGroupVersionOfComposites;
         if (!stable && !separate && std::find(added.begin(), added.end(), served.gv.text()) == added.end())
           kinds.withdraw(served.gv.text());
       }

@@ -9,12 +9,29 @@
 namespace dra::apiserver {
 namespace {
 
-constexpr std::string_view kGatesOf137[] = {"DRADeviceCompatibilityGroups", "DRADerivedAttributes",
-                                            "DRAOptionalNodeOperations", "DRAPartitionableDevicesType"};
+struct Gate {
+  std::string_view name;
+  int since;                // minor version
+  bool of_manager = false;  // a manager has a gate of this name, too
+};
+// Alpha, off unless named.
+constexpr Gate kGates[] = {
+    {"CompositePodGroup", 37},
+    {"DRADerivedAttributes", 37, true},
+    {"DRADeviceCompatibilityGroups", 37, true},
+    {"DRAOptionalNodeOperations", 37, true},
+    {"DRAPartitionableDevicesType", 37, true},
+    {"DRAResourcePoolStatus", 36},
+};
+const Gate* gate_named(std::string_view name) {
+  const auto* found = std::find_if(std::begin(kGates), std::end(kGates), [&](const Gate& g) { return g.name == name; });
+  return found == std::end(kGates) ? nullptr : found;
+}
 
 // Changes nothing that is served; a manager beside the server follows it.
 constexpr std::string_view kOfTheManager = "DRAFractionalCapacityRange";
 
+// Written before servers start, or between tests.
 std::atomic<int> g_release{kOldestServedRelease};
 
 std::set<std::string, std::less<>>& gates_on() {
@@ -44,9 +61,20 @@ const std::vector<ReleaseRow>& release_rows() {
        "kubernetes 140029"},
       {37, "scheduling.k8s.io/v1alpha2 is gone, v1beta1 serves PodGroup and Workload",
        "scheduling/v1beta1/generated.proto; the folder v1alpha2 is gone"},
+      {37, "scheduling.k8s.io/v1alpha3 serves PodGroup, Workload and CompositePodGroup, with CompositePodGroup",
+       "scheduling/v1alpha3/types.go, generated.proto"},
+      {37, "Workload spec.compositePodGroupTemplates, PodGroup spec.parentCompositePodGroupName; forbidden without "
+           "CompositePodGroup",
+       "scheduling/v1beta1/types.go: +k8s:ifDisabled(CompositePodGroup)=+k8s:forbidden"},
+      {37, "PodGroup spec.schedulingPolicy.gang.minCount may change",
+       "scheduling/v1beta1/types.go: PodGroupSchedulingPolicy"},
+      {37, "ResourcePoolStatusRequest spec.defaultPartitionTypeAttribute, forbidden without DRAPartitionableDevicesType; "
+           "status.pools[].partitionSummary and shareableSummary",
+       "resource/v1alpha3/types.go, generated.proto"},
       {38, "resource.k8s.io/v1beta1 is gone", "resource/v1beta1: prerelease-lifecycle-gen:removed=1.38"},
-      {38, "attribute and capacity names with two slashes are refused, unless stored before", "1.38.0-alpha.2"},
-      {38, "nodeSelector of a device: exactly one term, unless stored before", "1.38.0-alpha.2"},
+      {38, "attribute and capacity names with two slashes are refused, unless stored before",
+       "CHANGELOG-1.38.md of 1.38.0-alpha.2"},
+      {38, "nodeSelector of a device: exactly one term, unless stored before", "CHANGELOG-1.38.md of 1.38.0-alpha.2"},
   };
   return rows;
 }
@@ -67,7 +95,8 @@ std::string served_version() {
 }
 
 bool serves_gate(std::string_view gate) {
-  return served_release() >= 37 && gates_on().contains(gate);
+  const Gate* known = gate_named(gate);
+  return known != nullptr && served_release() >= known->since && gates_on().contains(gate);
 }
 
 Result<void> serve_release(std::string_view version, std::string_view gates) {
@@ -85,20 +114,31 @@ Result<void> serve_release(std::string_view version, std::string_view gates) {
     const std::string value(equal == std::string::npos ? "" : trim(part.substr(equal + 1)));
     if (value != "true" && value != "false")
       return fail(Code::kInvalidArgument, "--feature-gates: " + quote(part) + ": write Name=true or Name=false");
-    const bool known = std::find(std::begin(kGatesOf137), std::end(kGatesOf137), name) != std::end(kGatesOf137);
-    if (!known && name != kOfTheManager) {
+    const Gate* known = gate_named(name);
+    if (known == nullptr && name != kOfTheManager) {
       std::string all(kOfTheManager);
-      for (const std::string_view gate : kGatesOf137) all += ", " + std::string(gate);
+      for (const Gate& gate : kGates) all += ", " + std::string(gate.name);
       return fail(Code::kInvalidArgument, "--feature-gates: " + quote(name) + " is not known here; known are: " + all);
     }
-    if (value == "true" && known && release < 37)
-      return fail(Code::kInvalidArgument,
-                  "--feature-gates: " + name + " is a gate of 1.37: say --kubernetes-version=1.37");
+    if (value == "true" && known != nullptr && release < known->since)
+      return fail(Code::kInvalidArgument, "--feature-gates: " + name + " is a gate of 1." +
+                                              std::to_string(known->since) + ": say --kubernetes-version=1." +
+                                              std::to_string(known->since));
     if (value == "true") on.insert(name);
   }
   g_release = release;
   gates_on() = std::move(on);
   return {};
+}
+
+std::string gates_of_manager(std::string_view gates) {
+  std::string kept;
+  for (const std::string& part : split(gates, ',')) {
+    const Gate* known = gate_named(trim(part.substr(0, part.find('='))));
+    if (known != nullptr && !known->of_manager) continue;
+    kept += (kept.empty() ? "" : ",") + part;
+  }
+  return kept;
 }
 
 }  // namespace dra::apiserver

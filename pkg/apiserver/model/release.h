@@ -27,10 +27,12 @@ const std::vector<ReleaseRow>& release_rows();
 int served_release();
 // "v1.37.0", as GET /version says it.
 std::string served_version();
-// Whether a feature gate of 1.37 is on. The alpha ones are off until enable_gates() names them.
+// Whether an alpha gate of the served release is on: off until serve_release() names it.
 bool serves_gate(std::string_view gate);
 
 // "1.36", "1.37" or "1.38"; empty: 1.36. `gates`: "Name=true,Name=false", of those that change what this server does.
 Result<void> serve_release(std::string_view version, std::string_view gates = "");
+// `gates` without those that a manager beside the server does not know: of kinds that decide nothing there.
+std::string gates_of_manager(std::string_view gates);
 
 }  // namespace dra::apiserver

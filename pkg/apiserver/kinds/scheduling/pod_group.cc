@@ -12,9 +12,7 @@ namespace dra::apiserver {
 namespace {
 
 KindInfo pod_group_info() {
-  const std::string version = version_of_pod_groups();
-  KindInfo info =
-      kind_info({"scheduling.k8s.io", version}, "scheduling/" + version, "PodGroup", "podgroups", "podgroup", true);
+  KindInfo info = scheduling_kind_info("PodGroup", "podgroups", "podgroup");
   with_status(info);
   return info;
 }
@@ -53,6 +51,10 @@ class PodGroupKind : public Kind {
  public:
   using Kind::Kind;
 
+  void set_defaults(Json& object) const override {
+    if (has_workload_ref() && member(object, "spec").is_object())
+      set_default(object["spec"], "disruptionMode", {{"single", Json::object()}});
+  }
   void prepare_for_create(const WriteContext&, Json& object) const override {
     Json& spec = object_member(object, "spec");
     drop_disabled_group_fields(spec);
@@ -77,6 +79,7 @@ class PodGroupKind : public Kind {
     if (is_set(spec, field)) check_reference(out, path.child(field), spec);
     check_scheduling_policy(out, path.child("schedulingPolicy"), member(spec, "schedulingPolicy"));
     check_scheduling_constraints(out, path.child("schedulingConstraints"), member(spec, "schedulingConstraints"));
+    check_group_fields_of_137(out, path, spec);
     return out;
   }
   FieldErrors validate_update(const WriteContext&, const Json& object, const Json& old) const override {
@@ -93,8 +96,12 @@ class PodGroupKind : public Kind {
       }
       check_unchanged(out, path.child(key), member(spec, key), member(before, key));
     }
-    if (text_of(spec, "disruptionMode") != text_of(before, "disruptionMode"))
+    if (has_workload_ref()) {
+      for (const char* key : {"disruptionMode", "priorityClassName", "priority", "parentCompositePodGroupName"})
+        check_unchanged(out, path.child(key), member(spec, key), member(before, key));
+    } else if (text_of(spec, "disruptionMode") != text_of(before, "disruptionMode")) {
       out.push_back(forbidden(path.child("disruptionMode"), ""));
+    }
     return out;
   }
   FieldErrors validate_status_update(const WriteContext&, const Json& object, const Json&) const override {
@@ -111,17 +118,10 @@ class PodGroupKind : public Kind {
     // Validation refuses an invalid name.
     if (!dns_subdomain_problems(workload).empty() || !dns_label_problems(wanted).empty() || ctx.reader == nullptr)
       return {};
-    const auto found = ctx.reader->find("scheduling.k8s.io", "workloads", ctx.namespace_, workload);
-    const auto refuse = [&](const std::string& why) {
+    if (const auto why = why_no_template(ctx, workload, wanted, false))
       return fail_status(forbidden_status(info().group_resource(), text_of(member(object, "metadata"), "name"),
-                                          "PodGroup rejected: " + why));
-    };
-    if (!found) return refuse("Workload \"" + workload + "\" not found");
-    if (is_set(member(*found, "metadata"), "deletionTimestamp"))
-      return refuse("Workload \"" + workload + "\" is being deleted");
-    for (const Json& one : list_of(member(*found, "spec"), "podGroupTemplates"))
-      if (text_of(one, "name") == wanted) return {};
-    return refuse("PodGroupTemplate \"" + wanted + "\" not found in Workload \"" + workload + "\"");
+                                          "PodGroup rejected: " + *why));
+    return {};
   }
 
   std::vector<TableColumn> columns() const override {

@@ -4,7 +4,7 @@ namespace dra::apiserver {
 
 namespace {
 
-// k8s.io/api/scheduling/v1beta1 of 1.37, without the templates of composite groups, whose gate is off.
+// k8s.io/api/scheduling/v1beta1 and v1alpha3 of 1.37.
 constexpr std::string_view kOf137 = R"(
 type Workload
 1 metadata ObjectMeta
@@ -12,7 +12,39 @@ type Workload
 
 type WorkloadSpec
 1 controllerRef *TypedLocalObjectReference
-2 podGroupTemplates []PodGroupTemplate map=name
+2 podGroupTemplates []PodGroupTemplate ! map=name
+3 compositePodGroupTemplates []CompositePodGroupTemplate map=name
+
+type CompositePodGroupTemplate
+1 name string !
+2 schedulingPolicy CompositePodGroupSchedulingPolicy
+3 schedulingConstraints *CompositePodGroupSchedulingConstraints
+4 disruptionMode *CompositeDisruptionMode
+5 priorityClassName string
+6 priority *int32
+7 preemptionPolicy *string
+8 podGroupTemplates []PodGroupTemplate map=name
+9 compositePodGroupTemplates []CompositePodGroupTemplate map=name
+
+type CompositePodGroupSchedulingPolicy
+1 basic *CompositeBasicSchedulingPolicy
+2 gang *CompositeGangSchedulingPolicy
+
+type CompositeBasicSchedulingPolicy
+
+type CompositeGangSchedulingPolicy
+1 minGroupCount int32 !
+
+type CompositePodGroupSchedulingConstraints
+1 topology []TopologyConstraint
+
+type CompositeDisruptionMode
+1 single *SingleCompositeDisruptionMode
+2 all *AllCompositeDisruptionMode
+
+type SingleCompositeDisruptionMode
+
+type AllCompositeDisruptionMode
 
 type TypedLocalObjectReference
 1 apiGroup string
@@ -22,7 +54,7 @@ type TypedLocalObjectReference
 type PodGroupTemplate
 1 name string !
 2 schedulingPolicy PodGroupSchedulingPolicy
-3 schedulingConstraints *PodGroupSchedulingConstraints
+3 schedulingConstraints *PodGroupSchedulingConstraints !
 4 resourceClaims []PodGroupResourceClaim map=name merge=name,retainKeys
 5 disruptionMode *DisruptionMode
 6 priorityClassName string
@@ -86,9 +118,29 @@ type TopologyConstraint
 1 key string !
 )";
 
+constexpr std::string_view kComposite = R"(
+type CompositePodGroup
+1 metadata ObjectMeta
+2 spec CompositePodGroupSpec
+3 status CompositePodGroupStatus
+
+type CompositePodGroupSpec
+1 parentCompositePodGroupName *string
+2 workloadRef *WorkloadReference !
+3 schedulingPolicy CompositePodGroupSchedulingPolicy
+4 schedulingConstraints *CompositePodGroupSchedulingConstraints
+5 disruptionMode *CompositeDisruptionMode
+6 priorityClassName string
+7 priority *int32
+8 preemptionPolicy *string
+
+type CompositePodGroupStatus
+1 conditions []Condition map=type merge=type
+)";
+
 }  // namespace
 
-// k8s.io/api/scheduling/v1 and v1alpha2 of 1.36, v1beta1 of 1.37.
+// k8s.io/api/scheduling/v1 and v1alpha2 of 1.36, v1beta1 and v1alpha3 of 1.37.
 std::vector<SchemaTable> scheduling_tables() {
   return {{"scheduling/v1", R"(
 type PriorityClass
@@ -170,7 +222,9 @@ type PodGroupSchedulingConstraints
 type TopologyConstraint
 1 key string !
 )"},
-          {"scheduling/v1beta1", kOf137, 37}};
+          {"scheduling/v1beta1", kOf137, 37},
+          {"scheduling/v1alpha3", kOf137, 37},
+          {"scheduling/v1alpha3", kComposite, 37}};
 }
 
 }  // namespace dra::apiserver
