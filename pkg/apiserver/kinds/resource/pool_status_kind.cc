@@ -66,7 +66,7 @@ void check_summaries(FieldErrors& out, const FieldPath& path, const Json& pool) 
              });
 }
 
-void check_pool(FieldErrors& out, const FieldPath& path, const Json& pool) {
+void check_pool_status(FieldErrors& out, const FieldPath& path, const Json& pool) {
   check_driver(out, path, pool);
   if (text_of(pool, "poolName").empty())
     out.push_back(required(path.child("poolName"), ""));
@@ -134,7 +134,7 @@ class PoolStatusRequestKind : public Kind {
     }
     if (!status.is_object()) return out;
     check_counts(out, path, status, {"poolCount"}, {});
-    check_list(out, path.child("pools"), member(status, "pools"), kMaxPools, check_pool);
+    check_list(out, path.child("pools"), member(status, "pools"), kMaxPools, check_pool_status);
     const Json& conditions = list_of(status, "conditions");
     if (conditions.size() > kMaxPoolConditions)
       out.push_back(
