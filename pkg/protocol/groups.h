@@ -18,6 +18,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "pkg/api/core.h"
 #include "pkg/protocol/topology.h"
@@ -30,18 +31,19 @@ inline constexpr std::string_view kGroupLabel = "scheduling.x-k8s.io/pod-group";
 inline constexpr uint32_t kMaxGroupMembers = 1024;
 
 struct GroupRef {
-  enum class Source : uint8_t { kCore, kPlugins, kJob };
+  // kComposite: a CompositePodGroup. kWhole: all groups below a group, which are placed together (wholes.h).
+  enum class Source : uint8_t { kCore, kPlugins, kJob, kComposite, kWhole };
   Source source = Source::kCore;
   std::string ns;
-  std::string name;   // of the PodGroup or the Job
+  std::string name;   // of the PodGroup, the CompositePodGroup or the Job
   std::string owner;  // kJob: the Job's uid
-  // For indexes: "core:ns/name", "plugins:ns/name", "job:ns/uid".
+  // For indexes: "core:ns/name", "plugins:ns/name", "job:ns/uid", "composite:ns/name", "whole:ns/name".
   std::string key() const;
   // For people: "group ml/train", "job ml/train".
   std::string shown() const;
   bool operator==(const GroupRef&) const = default;
 };
-// The key() of the PodGroup of that API with this store key.
+// The key() of the PodGroup (CompositePodGroup) of that API with this store key.
 std::string group_key(reconcile::GroupApi api, std::string_view store_key);
 
 // The group that the pod alone names; nothing: it belongs to no group.
@@ -55,7 +57,7 @@ struct Membership {
   };
   State state = State::kAlone;
   GroupRef group;
-  uint32_t min_count = 0;  // kMember: at least 2
+  uint32_t min_count = 0;  // kMember: at least 2; 1 only if there are groups above it
   // kAlone: not empty if the pod names a group that is ignored. kWaits: what it waits for. A clause for people.
   std::string why;
   // kWaits: it ends by itself in a moment (a list is under way).
@@ -66,6 +68,9 @@ struct Membership {
   std::optional<Duration> timeout;
   // kMember: for all members together.
   TopologyWish topology;
+  // kMember: the groups of groups that it is placed together with, from the widest (wholes.h). A group that is only a
+  // part of them may have min_count 1.
+  std::vector<GroupRef> above;
   bool operator==(const Membership&) const = default;
 };
 Membership membership_of(const reconcile::View& view, const api::Pod& pod);
