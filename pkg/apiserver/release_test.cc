@@ -252,11 +252,11 @@ TEST_F(Release, GroupsOfGroupsWithTheirGate) {
   Json deep = over("l3", leaf, "podGroupTemplates");
   deep = over("l2", deep, "compositePodGroupTemplates");
   workload["metadata"]["name"] = "deep";
-  workload["spec"]["compositePodGroupTemplates"] = {over("l1", deep, "compositePodGroupTemplates")};
+  workload["spec"]["compositePodGroupTemplates"] = Json::array({over("l1", deep, "compositePodGroupTemplates")});
   EXPECT_EQ(ask("POST", beta + "workloads", workload), 201) << answer_.dump();
   workload["metadata"]["name"] = "deeper";
-  workload["spec"]["compositePodGroupTemplates"] = {
-      over("l0", over("l1", deep, "compositePodGroupTemplates"), "compositePodGroupTemplates")};
+  workload["spec"]["compositePodGroupTemplates"] =
+      Json::array({over("l0", over("l1", deep, "compositePodGroupTemplates"), "compositePodGroupTemplates")});
   EXPECT_EQ(ask("POST", beta + "workloads", workload), 422);
   workload["spec"] = {{"compositePodGroupTemplates", {over("top", leaf, "podGroupTemplates")}},
                       {"podGroupTemplates", {leaf}}};

@@ -4,7 +4,7 @@
 //   if (member.state == Membership::State::kMember) ... view.pods_of_group(member.group.key()), member.min_count
 //
 // A pod names its group in one of three ways; the first one present counts:
-//   spec.schedulingGroup.podGroupName           a PodGroup of scheduling.k8s.io (v1alpha2) with
+//   spec.schedulingGroup.podGroupName           a PodGroup of scheduling.k8s.io with
 //                                               spec.schedulingPolicy.gang.minCount
 //   label scheduling.x-k8s.io/pod-group         a PodGroup of scheduling.x-k8s.io (v1alpha1) with spec.minMember
 //   annotation dra-controller-manager/group     the pods of one Job (the pod's controller); the value is how many of

@@ -308,8 +308,8 @@ GroupWorld random_group_of_groups(uint64_t seed) {
   for (api::Node& node : group.world.nodes)
     if (dice.chance(90)) node.metadata.labels["rack"] = dice.chance(60) ? "r0" : "r1";
   const auto maybe_required = [&]() -> std::optional<std::string> {
-    if (!dice.chance(35)) return std::nullopt;
-    return dice.chance(85) ? (dice.chance(70) ? "rack" : "zone") : "nowhere";
+    if (!dice.chance(30)) return std::nullopt;
+    return dice.chance(92) ? (dice.chance(70) ? "rack" : "zone") : "nowhere";
   };
   group.required = dice.chance(25) ? std::optional<std::string>("zone") : std::nullopt;
   group.parts.push_back({std::nullopt, 0, {}, std::nullopt});
@@ -328,7 +328,7 @@ GroupWorld random_group_of_groups(uint64_t seed) {
     for (const GroupPartOf& other : group.parts) children += other.parent == part;
     // One is what `basic` needs of its pods to count.
     const size_t most = std::max<size_t>(children, 1);
-    group.parts[part].need = dice.chance(50) ? most : static_cast<size_t>(dice.between(1, static_cast<int>(most)));
+    group.parts[part].need = dice.chance(30) ? most : static_cast<size_t>(dice.between(1, static_cast<int>(most)));
   }
   return group;
 }

@@ -26,6 +26,10 @@ Source source_of(GroupApi api) {
   return {"scheduling.x-k8s.io", "v1alpha1"};
 }
 
+std::string_view role_of(GroupApi api) {
+  return api == GroupApi::kComposite ? kCompositesRole : kGroupsRole;
+}
+
 }  // namespace
 
 GroupWatches::GroupWatches(Reactor& reactor, client::Transport& transport, Random& random,
@@ -65,7 +69,7 @@ void GroupWatches::need(GroupApi api) {
 void GroupWatches::open(GroupApi api) {
   if (stopped_) return;
   Watched& watched = of(api);
-  watched.denied = watched.informer == nullptr && !preflight_.grants(kGroupsRole);
+  watched.denied = watched.informer == nullptr && !preflight_.grants(role_of(api));
   const bool absent = watched.informer == nullptr || watched.informer->reflector().absent();
   if (!watched.denied && absent)
     watched.question = client::discover_version_with(
@@ -138,7 +142,7 @@ GroupsKnown GroupWatches::known(GroupApi api) const {
   if (watched.denied)
     return {GroupsKnown::State::kCannot,
             "this manager may not list and watch them: bind the ClusterRole dra-controller-manager:" +
-                std::string(kGroupsRole)};
+                std::string(role_of(api))};
   if (watched.informer == nullptr) return {GroupsKnown::State::kListing, ""};
   if (!watched.informer->synced()) return {GroupsKnown::State::kListing, watched.informer->reflector().trouble()};
   if (watched.informer->reflector().absent())
