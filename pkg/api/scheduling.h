@@ -1,5 +1,6 @@
-// PodGroups: how many pods must be placed together; and CompositePodGroups, how many groups. There are two kinds that say the same in different fields: that of
-// scheduling.k8s.io, and the coscheduling plugin's in scheduling.x-k8s.io (v1alpha1).
+// PodGroups: how many pods must be placed together; and CompositePodGroups, how many groups. There are two kinds that
+// say the same in different fields: that of scheduling.k8s.io, and the coscheduling plugin's in scheduling.x-k8s.io
+// (v1alpha1).
 //
 // Same conventions as core.h: plain values, only the fields that this project reads.
 #pragma once

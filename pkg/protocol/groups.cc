@@ -3,7 +3,6 @@
 #include <charconv>
 
 #include "pkg/base/strings.h"
-#include "pkg/protocol/wholes.h"
 
 namespace dra::protocol {
 
@@ -142,16 +141,9 @@ std::optional<GroupRef> group_of(const api::Pod& pod) {
   return GroupRef{GroupRef::Source::kJob, ns, owner->name, owner->uid};
 }
 
-Membership membership_of(const View& view, const api::Pod& pod) {
-  std::optional<GroupRef> group = group_of(pod);
-  if (!group) {
-    if (!pod.metadata.annotations.contains(std::string(kGroupAnnotation))) return {};
-    return alone("annotation " + std::string(kGroupAnnotation) + " counts on pods whose controller is a Job only");
-  }
-  Membership member = group->source == GroupRef::Source::kJob ? of_job(pod, *group) : of_pod_group(view, *group);
-  if (std::optional<Ancestors> above = ancestors_of(view, *group, pod))
-    return with_ancestors(std::move(member), std::move(*group), std::move(*above));
-  return member;
+Membership membership_in(const View& view, const api::Pod& pod, GroupRef group) {
+  if (group.source == GroupRef::Source::kJob) return of_job(pod, std::move(group));
+  return of_pod_group(view, std::move(group));
 }
 
 bool has_started(const api::Pod& pod) {

@@ -27,6 +27,9 @@
 namespace dra::protocol {
 
 inline constexpr std::string_view kGroupAnnotation = "dra-controller-manager/group";
+// Of groups of groups (wholes.h).
+inline constexpr std::string_view kParentGroupAnnotation = "dra-controller-manager/parent-group";
+inline constexpr std::string_view kMinGroupsAnnotation = "dra-controller-manager/min-groups";
 inline constexpr std::string_view kGroupLabel = "scheduling.x-k8s.io/pod-group";
 inline constexpr uint32_t kMaxGroupMembers = 1024;
 
@@ -73,7 +76,9 @@ struct Membership {
   std::vector<GroupRef> above;
   bool operator==(const Membership&) const = default;
 };
-Membership membership_of(const reconcile::View& view, const api::Pod& pod);
+Membership membership_of(const reconcile::View& view, const api::Pod& pod);  // wholes.cc
+// The same without the groups above the pod's group, which the pod names.
+Membership membership_in(const reconcile::View& view, const api::Pod& pod, GroupRef group);
 
 // The pod runs or ran: it has a node and has not failed, or it succeeded.
 bool has_started(const api::Pod& pod);

@@ -15,7 +15,7 @@ namespace {
 
 using Source = GroupRef::Source;
 
-GroupApi api_of(Source source) {
+GroupApi api_of_group(Source source) {
   return source == Source::kPlugins     ? GroupApi::kPlugins
          : source == Source::kComposite ? GroupApi::kComposite
                                         : GroupApi::kCore;
@@ -28,13 +28,13 @@ std::string kind_and_name(const GroupRef& group) {
   return kind + group.ns + "/" + group.name;
 }
 
-const api::PodGroup* object_of(const View& view, const GroupRef& group) {
+const api::PodGroup* object_of_group(const View& view, const GroupRef& group) {
   if (group.source == Source::kJob) return nullptr;
-  return view.pod_group(api_of(group.source), group.ns + "/" + group.name);
+  return view.pod_group(api_of_group(group.source), group.ns + "/" + group.name);
 }
 
 // Nothing: no group is above it. The API of a Job's parent is the first that has it.
-std::optional<GroupRef> parent_of(const View& view, const GroupRef& group, const api::Pod* pod) {
+std::optional<GroupRef> parent_of_group(const View& view, const GroupRef& group, const api::Pod* pod) {
   if (group.source == Source::kJob) {
     const std::string key = pod == nullptr ? "" : parent_key_of(*pod);
     if (key.empty()) return std::nullopt;
@@ -44,7 +44,7 @@ std::optional<GroupRef> parent_of(const View& view, const GroupRef& group, const
                           view.groups_known(GroupApi::kCore).state == GroupsKnown::State::kCannot);
     return GroupRef{plugins ? Source::kPlugins : Source::kCore, group.ns, name, ""};
   }
-  const api::PodGroup* object = object_of(view, group);
+  const api::PodGroup* object = object_of_group(view, group);
   if (object == nullptr) return std::nullopt;
   if (!object->parent.empty()) return GroupRef{Source::kComposite, group.ns, object->parent, ""};
   if (group.source == Source::kComposite) return std::nullopt;
@@ -53,7 +53,7 @@ std::optional<GroupRef> parent_of(const View& view, const GroupRef& group, const
   return GroupRef{group.source, group.ns, key.substr(group.ns.size() + 1), ""};
 }
 
-std::optional<uint32_t> count_in(const std::string& text, uint32_t most) {
+std::optional<uint32_t> number_from_one(const std::string& text, uint32_t most) {
   uint32_t value = 0;
   const auto [end, trouble] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (trouble != std::errc() || end != text.data() + text.size() || value < 1 || value > most) return std::nullopt;
@@ -79,28 +79,29 @@ Policy policy_of(const GroupRef& group, const api::PodGroup& object, const View&
   const auto annotation = object.metadata.annotations.find(std::string(kMinGroupsAnnotation));
   if (annotation == object.metadata.annotations.end()) {
     if (!object.min_count) return {};  // basic
-    return {0, name + " has groups below it and does not say how many of them are placed together; add the annotation " +
+    return {0, name +
+                   " has groups below it and does not say how many of them are placed together; add the annotation " +
                    std::string(kMinGroupsAnnotation) + ", or give it the policy basic"};
   }
-  const std::optional<uint32_t> count = count_in(annotation->second, kMaxGroupsOfWhole);
+  const std::optional<uint32_t> count = number_from_one(annotation->second, kMaxGroupsOfWhole);
   if (!count)
     return {0, "annotation " + std::string(kMinGroupsAnnotation) + " of " + name + ": " + quote(annotation->second) +
                    " is not a number of groups from 1 to " + std::to_string(kMaxGroupsOfWhole)};
   return {*count, ""};
 }
 
-Ancestors refused(std::string why, bool ordinary = false) {
+Ancestors refused_above(std::string why, bool ordinary = false) {
   Ancestors above;
   above.why = std::move(why);
   above.ordinary = ordinary;
   return above;
 }
 
-GroupRef whole_ref(const GroupRef& top) {
+GroupRef ref_of_whole(const GroupRef& top) {
   return {Source::kWhole, top.ns, (top.source == Source::kComposite ? "composite/" : "") + top.name, top.key()};
 }
 
-std::optional<GroupRef> ref_of(const View& view, std::string_view key) {
+std::optional<GroupRef> group_with_key(const View& view, std::string_view key) {
   const size_t colon = key.find(':'), slash = key.find('/');
   if (colon == std::string_view::npos || slash == std::string_view::npos || slash < colon) return std::nullopt;
   const std::string_view prefix = key.substr(0, colon);
@@ -125,14 +126,14 @@ void fill_leaf(const View& view, WholePart& part) {
     for (const api::Pod* pod : view.pods_of_group(part.group.key())) {
       const auto text = pod->metadata.annotations.find(std::string(kGroupAnnotation));
       const std::optional<uint32_t> count =
-          text == pod->metadata.annotations.end() ? std::nullopt : count_in(text->second, kMaxGroupMembers);
+          text == pod->metadata.annotations.end() ? std::nullopt : number_from_one(text->second, kMaxGroupMembers);
       part.need = std::max(part.need, count.value_or(1));
       if (part.topology.empty()) part.topology = topology_wish(pod->metadata.annotations);
     }
     part.need = std::max(part.need, 1u);
     return;
   }
-  const api::PodGroup* object = object_of(view, part.group);
+  const api::PodGroup* object = object_of_group(view, part.group);
   part.need = kNever;
   if (object == nullptr || object->metadata.deleting() || api::refusing_field(object->unknown, view.ignored_fields()))
     return;
@@ -147,25 +148,25 @@ bool add_below(const View& view, Whole& whole, uint32_t at, uint32_t level) {
   std::vector<std::string> children;
   if (group.source != Source::kJob) children = view.child_groups(group.ns + "/" + group.name);
   for (const std::string& key : children) {
-    const std::optional<GroupRef> child = ref_of(view, key);
+    const std::optional<GroupRef> child = group_with_key(view, key);
     if (!child) continue;
     const api::Pod* pod = child->source == Source::kJob ? pod_of_job(view, key) : nullptr;
-    if (parent_of(view, *child, pod) != group) continue;  // it names a group of another API
+    if (parent_of_group(view, *child, pod) != group) continue;  // it names a group of another API
     if (whole.parts.size() >= kMaxGroupsOfWhole) return false;
     WholePart& part = whole.parts.emplace_back();
     part.group = *child;
     part.parent = at;
-    if (const api::PodGroup* object = object_of(view, *child)) {
+    if (const api::PodGroup* object = object_of_group(view, *child)) {
       part.topology = topology_wish(object->metadata.annotations);
       if (!object->topology_key.empty()) part.topology.required = object->topology_key;
     }
     const uint32_t own = static_cast<uint32_t>(whole.parts.size()) - 1;
-    const api::PodGroup* object = object_of(view, *child);
+    const api::PodGroup* object = object_of_group(view, *child);
     const bool holds_groups =
         child->source == Source::kComposite ||
-        (object != nullptr && (object->metadata.annotations.contains(std::string(kMinGroupsAnnotation)) ||
-                               (child->source != Source::kJob &&
-                                !view.child_groups(child->ns + "/" + child->name).empty())));
+        (object != nullptr &&
+         (object->metadata.annotations.contains(std::string(kMinGroupsAnnotation)) ||
+          (child->source != Source::kJob && !view.child_groups(child->ns + "/" + child->name).empty())));
     if (!holds_groups) {
       fill_leaf(view, whole.parts[own]);
       continue;
@@ -175,56 +176,6 @@ bool add_below(const View& view, Whole& whole, uint32_t at, uint32_t level) {
     if (level + 1 < kMaxLevels && !add_below(view, whole, own, level + 1)) return false;
   }
   return true;
-}
-
-}  // namespace
-
-std::string parent_key_of(const api::PodGroup& group) {
-  if (!group.parent.empty()) return group.metadata.ns + "/" + group.parent;
-  const auto named = group.metadata.annotations.find(std::string(kParentGroupAnnotation));
-  return named == group.metadata.annotations.end() || named->second.empty() ? ""
-                                                                            : group.metadata.ns + "/" + named->second;
-}
-
-std::string parent_key_of(const api::Pod& pod) {
-  const auto named = pod.metadata.annotations.find(std::string(kParentGroupAnnotation));
-  if (named == pod.metadata.annotations.end() || named->second.empty()) return "";
-  const std::optional<GroupRef> group = group_of(pod);
-  return group && group->source == Source::kJob ? pod.metadata.ns + "/" + named->second : "";
-}
-
-std::optional<Ancestors> ancestors_of(const View& view, const GroupRef& group, const api::Pod& pod) {
-  std::optional<GroupRef> parent = parent_of(view, group, &pod);
-  if (!parent) return std::nullopt;
-  std::vector<GroupRef> chain{group};
-  std::vector<GroupRef> gangs;
-  while (parent) {
-    const bool circle = std::find(chain.begin(), chain.end(), *parent) != chain.end();
-    chain.push_back(*parent);
-    if (circle || chain.size() > kMaxLevels) {
-      std::vector<std::string> names;
-      for (const GroupRef& one : chain) names.push_back(one.name);
-      if (circle) return refused("the groups above it form a circle: " + join(names, ", ") + "; let one of them name no parent");
-      return refused("it is on level " + std::to_string(chain.size()) + " of the groups " + join(names, ", ") +
-                     "; at most " + std::to_string(kMaxLevels) + " levels are placed together");
-    }
-    const GroupsKnown known = view.groups_known(api_of(parent->source));
-    const std::string name = kind_and_name(*parent) + ", the group above " + chain[chain.size() - 2].name + ",";
-    if (known.state == GroupsKnown::State::kListing)
-      return refused(known.why.empty() ? "the groups above it are being listed" : known.why, known.why.empty());
-    if (known.state == GroupsKnown::State::kCannot) return refused(name + " cannot be read: " + known.why);
-    const api::PodGroup* object = object_of(view, *parent);
-    if (object == nullptr) return refused(name + " does not exist");
-    if (object->metadata.deleting()) return refused(name + " is being deleted");
-    const Policy policy = policy_of(*parent, *object, view);
-    if (!policy.why.empty()) return refused(policy.why);
-    if (policy.min_groups > 0) gangs.insert(gangs.begin(), *parent);
-    parent = parent_of(view, *parent, nullptr);
-  }
-  if (gangs.empty()) return std::nullopt;
-  Ancestors above;
-  above.gangs = std::move(gangs);
-  return above;
 }
 
 Membership with_ancestors(Membership member, GroupRef group, Ancestors above) {
@@ -247,13 +198,79 @@ Membership with_ancestors(Membership member, GroupRef group, Ancestors above) {
   return member;
 }
 
+}  // namespace
+
+std::string parent_key_of(const api::PodGroup& group) {
+  if (!group.parent.empty()) return group.metadata.ns + "/" + group.parent;
+  const auto named = group.metadata.annotations.find(std::string(kParentGroupAnnotation));
+  return named == group.metadata.annotations.end() || named->second.empty() ? ""
+                                                                            : group.metadata.ns + "/" + named->second;
+}
+
+std::string parent_key_of(const api::Pod& pod) {
+  const auto named = pod.metadata.annotations.find(std::string(kParentGroupAnnotation));
+  if (named == pod.metadata.annotations.end() || named->second.empty()) return "";
+  const std::optional<GroupRef> group = group_of(pod);
+  return group && group->source == Source::kJob ? pod.metadata.ns + "/" + named->second : "";
+}
+
+std::optional<Ancestors> ancestors_of(const View& view, const GroupRef& group, const api::Pod& pod) {
+  std::optional<GroupRef> parent = parent_of_group(view, group, &pod);
+  if (!parent) return std::nullopt;
+  std::vector<GroupRef> chain{group};
+  std::vector<GroupRef> gangs;
+  while (parent) {
+    const bool circle = std::find(chain.begin(), chain.end(), *parent) != chain.end();
+    chain.push_back(*parent);
+    if (circle || chain.size() > kMaxLevels) {
+      std::vector<std::string> names;
+      for (const GroupRef& one : chain) names.push_back(one.name);
+      if (circle)
+        return refused_above("the groups above it form a circle: " + join(names, ", ") +
+                             "; let one of them name no parent");
+      return refused_above("it is on level " + std::to_string(chain.size()) + " of the groups " + join(names, ", ") +
+                           "; at most " + std::to_string(kMaxLevels) + " levels are placed together");
+    }
+    const GroupsKnown known = view.groups_known(api_of_group(parent->source));
+    const std::string name = kind_and_name(*parent) + ", the group above " + chain[chain.size() - 2].name + ",";
+    if (known.state == GroupsKnown::State::kListing)
+      return refused_above(known.why.empty() ? "the groups above it are being listed" : known.why, known.why.empty());
+    if (known.state == GroupsKnown::State::kCannot) return refused_above(name + " cannot be read: " + known.why);
+    const api::PodGroup* object = object_of_group(view, *parent);
+    if (object == nullptr) return refused_above(name + " does not exist");
+    if (object->metadata.deleting()) return refused_above(name + " is being deleted");
+    const Policy policy = policy_of(*parent, *object, view);
+    if (!policy.why.empty()) return refused_above(policy.why);
+    if (policy.min_groups > 0) gangs.insert(gangs.begin(), *parent);
+    parent = parent_of_group(view, *parent, nullptr);
+  }
+  if (gangs.empty()) return std::nullopt;
+  Ancestors above;
+  above.gangs = std::move(gangs);
+  return above;
+}
+
+Membership membership_of(const View& view, const api::Pod& pod) {
+  std::optional<GroupRef> group = group_of(pod);
+  if (!group) {
+    if (!pod.metadata.annotations.contains(std::string(kGroupAnnotation))) return {};
+    Membership alone;
+    alone.why = "annotation " + std::string(kGroupAnnotation) + " counts on pods whose controller is a Job only";
+    return alone;
+  }
+  Membership member = membership_in(view, pod, *group);
+  if (std::optional<Ancestors> above = ancestors_of(view, *group, pod))
+    return with_ancestors(std::move(member), std::move(*group), std::move(*above));
+  return member;
+}
+
 Whole whole_of(const View& view, const GroupRef& top) {
   Whole whole;
-  whole.group = whole_ref(top);
+  whole.group = ref_of_whole(top);
   WholePart& root = whole.parts.emplace_back();
   root.group = top;
   root.need = kNever;
-  const api::PodGroup* object = object_of(view, top);
+  const api::PodGroup* object = object_of_group(view, top);
   if (object == nullptr) return whole;
   const Policy policy = policy_of(top, *object, view);
   root.need = policy.why.empty() ? std::max(policy.min_groups, 1u) : kNever;

@@ -26,8 +26,6 @@
 
 namespace dra::protocol {
 
-inline constexpr std::string_view kParentGroupAnnotation = "dra-controller-manager/parent-group";
-inline constexpr std::string_view kMinGroupsAnnotation = "dra-controller-manager/min-groups";
 inline constexpr uint32_t kMaxLevels = 4;
 inline constexpr uint32_t kMaxGroupsOfWhole = 256;
 
@@ -38,7 +36,6 @@ struct Ancestors {
 };
 // `pod`: one of the group; for the annotation of a Job's pods.
 std::optional<Ancestors> ancestors_of(const reconcile::View& view, const GroupRef& group, const api::Pod& pod);
-Membership with_ancestors(Membership member, GroupRef group, Ancestors above);
 
 // "namespace/name" of the group that this one names as the one above it; empty: none.
 std::string parent_key_of(const api::PodGroup& group);

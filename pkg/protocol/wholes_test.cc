@@ -124,8 +124,7 @@ TEST_F(Wholes, WhatCannotBeIsRefusedByName) {
   EXPECT_EQ(why("p"), "") << "four levels";
   group("l2", 0, "l1", "1");
   group("l1", 0, "", "1");
-  EXPECT_EQ(why("p"),
-            "it is on level 5 of the groups a, missing, l3, l2, l1; at most 4 levels are placed together");
+  EXPECT_EQ(why("p"), "it is on level 5 of the groups a, missing, l3, l2, l1; at most 4 levels are placed together");
   pod("direct", "l1");
   EXPECT_EQ(why("direct"),
             "PodGroup ml/l1 is a group of groups (annotation dra-controller-manager/min-groups); let its pods name a "
@@ -135,8 +134,7 @@ TEST_F(Wholes, WhatCannotBeIsRefusedByName) {
   composite("c", -1).min_groups = -1;
   EXPECT_EQ(why("p"), "minGroupCount of CompositePodGroup ml/c is -1, which is not a number of groups from 1 to 256");
   view.known_groups[GroupApi::kComposite] = {GroupsKnown::State::kCannot, "the API server does not serve them"};
-  EXPECT_EQ(why("p"),
-            "CompositePodGroup ml/c, the group above a, cannot be read: the API server does not serve them");
+  EXPECT_EQ(why("p"), "CompositePodGroup ml/c, the group above a, cannot be read: the API server does not serve them");
 }
 
 TEST_F(Wholes, AnotherApisGroupOfThatNameIsNotTheParent) {

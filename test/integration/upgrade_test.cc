@@ -1,5 +1,5 @@
-// An upgrade from Kubernetes 1.36 to 1.37: scheduling.k8s.io/v1alpha2 ends, so that its PodGroups are deleted before and made
-// anew in v1beta1 after it, with other uids, under running and waiting members.
+// An upgrade from Kubernetes 1.36 to 1.37: scheduling.k8s.io/v1alpha2 ends, so that its PodGroups are deleted before
+// and made anew in v1beta1 after it, with other uids, under running and waiting members.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>

@@ -1,4 +1,5 @@
-// Groups of groups that compete for devices while the manager is killed: a head and its workers all together or not at all.
+// Groups of groups that compete for devices while the manager is killed: a head and its workers all together or not at
+// all.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -50,7 +51,8 @@ class Wholes {
         if (bound > 0 && ready < pods.size()) return name + ": a part of a group has started";
       }
       if (started > 0 && complete < whole.needed && !whole.launched)
-        return name + ": " + std::to_string(started) + " started, and only " + std::to_string(complete) + " groups are complete";
+        return name + ": " + std::to_string(started) + " started, and only " + std::to_string(complete) +
+               " groups are complete";
       size_t all = 0, total = 0;
       for (const std::vector<std::string>& pods : whole.parts)
         for (const std::string& pod : pods) {

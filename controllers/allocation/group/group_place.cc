@@ -163,9 +163,9 @@ void GroupReconcile::not_found(const Searched& search) {
   if (committed_) return stuck();
   // What members hold already may be in the way of the others.
   if (outcome != Outcome::kBudgetSpent && withdraw()) return;
-  const std::string needs = members_.whole
-                                ? std::to_string(members_.whole->parts.front().need) + " of its groups must be placed together"
-                                : std::to_string(members_.min_count) + " members must be placed together";
+  const std::string needs =
+      members_.whole ? std::to_string(members_.whole->parts.front().need) + " of its groups must be placed together"
+                     : std::to_string(members_.min_count) + " members must be placed together";
   if (outcome == Outcome::kBudgetSpent) {
     first_.out.retry = "the search for a place for the group took more than its budget of steps";
     if (decision.ask_again > Duration::zero()) first_.out.requeue_in(decision.ask_again);

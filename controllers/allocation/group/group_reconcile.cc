@@ -143,9 +143,9 @@ void GroupReconcile::wait_for_members() {
   const size_t ready = count(&Member::ready);
   for (Member& member : pods_)
     if (!member.ready) watch_missing_claim(member.context, member.out);
-  std::string text = members_.whole ? how_many_are(&Member::ready, "ready")
-                                    : std::to_string(ready) + " of " + std::to_string(members_.min_count) +
-                                          " members are ready";
+  std::string text = members_.whole
+                         ? how_many_are(&Member::ready, "ready")
+                         : std::to_string(ready) + " of " + std::to_string(members_.min_count) + " members are ready";
   if (const size_t waiting = pods_.size() - ready; waiting > 0) {
     text += "; " + std::to_string(waiting) + " more wait for their claims or resources";
     for (const Member& member : pods_)

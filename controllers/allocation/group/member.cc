@@ -73,9 +73,9 @@ ReconcileResult reconcile_whole(const PodContext& alone, const Membership& membe
     out.enqueue.push_back(pod_key(leader->metadata.key()));
     return out;
   }
-  if (const Duration wait = tools.allocator.share_wait(membership.group.ns); wait > Duration::zero() &&
-                                                                             size_of_whole(view, whole) > kManyMembers &&
-                                                                             !tools.gangs.has_found(whole.group.key())) {
+  if (const Duration wait = tools.allocator.share_wait(membership.group.ns);
+      wait > Duration::zero() && size_of_whole(view, whole) > kManyMembers &&
+      !tools.gangs.has_found(whole.group.key())) {
     ReconcileResult later;
     later.requeue_in(wait);
     later.goes_on = true;

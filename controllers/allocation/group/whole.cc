@@ -29,8 +29,7 @@ const api::Pod* leader_of_whole(const View& view, const Tools& tools, const Whol
   for (const WholePart& part : whole.parts) {
     if (!part.has_pods) continue;
     const bool is_own = own && *own == part.group;
-    const api::Pod* one =
-        tools.leaders.leader_of(view, part.group.key(), is_own ? &changed : nullptr, tools.options);
+    const api::Pod* one = tools.leaders.leader_of(view, part.group.key(), is_own ? &changed : nullptr, tools.options);
     if (one != nullptr && (leader == nullptr || is_older(one, leader))) leader = one;
   }
   return leader;

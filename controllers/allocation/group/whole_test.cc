@@ -46,8 +46,8 @@ TEST_F(WholeTest, AllOrNothing) {
   group("head", 0);
   group("w1", 2);
   group("w2", 2);
-  for (const auto& [name, of] : {std::pair("a", "head"), std::pair("b", "w1"), std::pair("c", "w1"),
-                                 std::pair("d", "w2"), std::pair("e", "w2")})
+  for (const auto& [name, of] :
+       {std::pair("a", "head"), std::pair("b", "w1"), std::pair("c", "w1"), std::pair("d", "w2"), std::pair("e", "w2")})
     member(name, of);
   EXPECT_NE(pass("a").find("event GroupWaits"), std::string::npos);
   EXPECT_NE(event().note.find("group default/whole: 3 of its groups must be placed together"), std::string::npos)
@@ -64,8 +64,8 @@ TEST_F(WholeTest, SomeOfTheGroupsAreEnoughAndTheRestJoinLater) {
   group("head", 0);
   group("w1", 2);
   group("w2", 2);
-  for (const auto& [name, of] : {std::pair("a", "head"), std::pair("b", "w1"), std::pair("c", "w1"),
-                                 std::pair("d", "w2"), std::pair("e", "w2")})
+  for (const auto& [name, of] :
+       {std::pair("a", "head"), std::pair("b", "w1"), std::pair("c", "w1"), std::pair("d", "w2"), std::pair("e", "w2")})
     member(name, of);
   EXPECT_EQ(pass("a"), "allocate ca, allocate cb, allocate cc");
   hold("a", "n1", "gpu-0");

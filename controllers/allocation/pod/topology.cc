@@ -72,8 +72,7 @@ void keep_at_home(const PodContext& context, nodes::NodeChoice& choice) {
       (context.group && !context.group->home))
     return;
   const Membership membership = membership_of(context.view, context.pod);
-  const TopologyWish& wish =
-      context.group && context.group->topology ? *context.group->topology : membership.topology;
+  const TopologyWish& wish = context.group && context.group->topology ? *context.group->topology : membership.topology;
   if (wish.required.empty()) return;
   const Options& options = context.tools.options;
   RequiredDomain domain(context.view, context.tools.inventory, topology_for(wish, options));

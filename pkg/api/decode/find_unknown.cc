@@ -17,8 +17,8 @@ constexpr size_t kMaxPath = 200;
 constexpr size_t kMaxValue = 64;
 
 // The PodGroups of scheduling.k8s.io (v1alpha2 of 1.36, v1beta1 of 1.37) and of scheduling.x-k8s.io, and
-// CompositePodGroups, in one table: only the names matter. Raw: anything below is known not to forbid an allocation (where the group comes from, who preempts
-// it), or is judged elsewhere.
+// CompositePodGroups, in one table: only the names matter. Raw: anything below is known not to forbid an allocation
+// (where the group comes from, who preempts it), or is judged elsewhere.
 constexpr std::string_view kPodGroups = R"(
 type PodGroup
 1 metadata Raw

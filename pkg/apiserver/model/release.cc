@@ -63,13 +63,15 @@ const std::vector<ReleaseRow>& release_rows() {
        "scheduling/v1beta1/generated.proto; the folder v1alpha2 is gone"},
       {37, "scheduling.k8s.io/v1alpha3 serves PodGroup, Workload and CompositePodGroup, with CompositePodGroup",
        "scheduling/v1alpha3/types.go, generated.proto"},
-      {37, "Workload spec.compositePodGroupTemplates, PodGroup spec.parentCompositePodGroupName; forbidden without "
-           "CompositePodGroup",
+      {37,
+       "Workload spec.compositePodGroupTemplates, PodGroup spec.parentCompositePodGroupName; forbidden without "
+       "CompositePodGroup",
        "scheduling/v1beta1/types.go: +k8s:ifDisabled(CompositePodGroup)=+k8s:forbidden"},
       {37, "PodGroup spec.schedulingPolicy.gang.minCount may change",
        "scheduling/v1beta1/types.go: PodGroupSchedulingPolicy"},
-      {37, "ResourcePoolStatusRequest spec.defaultPartitionTypeAttribute, forbidden without DRAPartitionableDevicesType; "
-           "status.pools[].partitionSummary and shareableSummary",
+      {37,
+       "ResourcePoolStatusRequest spec.defaultPartitionTypeAttribute, forbidden without DRAPartitionableDevicesType; "
+       "status.pools[].partitionSummary and shareableSummary",
        "resource/v1alpha3/types.go, generated.proto"},
       {38, "resource.k8s.io/v1beta1 is gone", "resource/v1beta1: prerelease-lifecycle-gen:removed=1.38"},
       {38, "attribute and capacity names with two slashes are refused, unless stored before",

@@ -120,7 +120,8 @@ bool PartChoices::next_way(Level& level) const {
 NodeBits PartChoices::narrowed(uint32_t part, const NodeBits& domain) const {
   if (allowed_[part] == nullptr) return domain;
   auto both = std::make_shared<std::vector<bool>>(*domain);
-  for (size_t n = 0; n < both->size(); ++n) (*both)[n] = (*both)[n] && n < allowed_[part]->size() && (*allowed_[part])[n];
+  for (size_t n = 0; n < both->size(); ++n)
+    (*both)[n] = (*both)[n] && n < allowed_[part]->size() && (*allowed_[part])[n];
   return both;
 }
 

@@ -1,5 +1,5 @@
-// PartChoices: the ways to choose, of a group of groups, the children and members that are placed, and a domain for each
-// part that needs one, in the order in which they are tried.
+// PartChoices: the ways to choose, of a group of groups, the children and members that are placed, and a domain for
+// each part that needs one, in the order in which they are tried.
 //
 //   for (bool more = choices.begin(...); more; ) {
 //     if (choices.at_members() && impossible(choices.chosen())) { more = choices.skip(); continue; }
@@ -74,10 +74,10 @@ class PartChoices {
   NodeBits narrowed(uint32_t part, const NodeBits& domain) const;
 
   const Tree tree_;
-  std::vector<std::vector<uint32_t>> children_;                         // by part
-  std::vector<std::vector<std::vector<uint32_t>>> kinds_;               // by part: members of each kind
-  std::vector<NodeBits> allowed_;                                       // by part, as chosen; null: every node
-  std::vector<std::pair<uint32_t, What>> agenda_;                       // to be chosen, the next one last
+  std::vector<std::vector<uint32_t>> children_;            // by part
+  std::vector<std::vector<std::vector<uint32_t>>> kinds_;  // by part: members of each kind
+  std::vector<NodeBits> allowed_;                          // by part, as chosen; null: every node
+  std::vector<std::pair<uint32_t, What>> agenda_;          // to be chosen, the next one last
   std::vector<Level> levels_;
   std::vector<ChosenMember> chosen_;
 };

@@ -133,7 +133,8 @@ void PartedSession::note_refuted(const GangRequest& request, Decision& decision)
   if (!reason_.empty() && choices_->chosen().size() <= furthest_) return;
   furthest_ = choices_->chosen().size();
   guilty_ = decision.guilty;
-  reason_ = (choices_->part() == 0 ? "" : "with group " + request.parts[choices_->part()].name + ": ") + decision.reason;
+  reason_ =
+      (choices_->part() == 0 ? "" : "with group " + request.parts[choices_->part()].name + ": ") + decision.reason;
 }
 
 Decision PartedSession::impossible(const GangRequest& request) const {

@@ -34,8 +34,9 @@ std::optional<Error> check_parts(const GangRequest& request) {
       has_children[*part.parent] = true;
     }
     if (depth[p] > kMaxPartDepth)
-      return bad_part(request, part, "is on level " + std::to_string(depth[p]) + " of its groups; at most " +
-                                         std::to_string(kMaxPartDepth) + " are supported");
+      return bad_part(request, part,
+                      "is on level " + std::to_string(depth[p]) + " of its groups; at most " +
+                          std::to_string(kMaxPartDepth) + " are supported");
     if (p > 0 && part.topology.required && *part.topology.required >= part.topology.levels.size())
       return bad_part(request, part, "requires a topology level that it does not name");
     for (const uint32_t member : part.members) {

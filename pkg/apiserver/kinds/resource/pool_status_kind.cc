@@ -1,5 +1,5 @@
-// ResourcePoolStatusRequest: a question about the pools of a driver, answered once in its status. kube-controller-manager
-// answers; nothing in the sandbox does.
+// ResourcePoolStatusRequest: a question about the pools of a driver, answered once in its status.
+// kube-controller-manager answers; nothing in the sandbox does.
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
@@ -72,9 +72,9 @@ void check_pool_status(FieldErrors& out, const FieldPath& path, const Json& pool
     out.push_back(required(path.child("poolName"), ""));
   else
     check_pool_name(out, path.child("poolName"), text_of(pool, "poolName"));
-  check_counts(
-      out, path, pool, {},
-      {"generation", "resourceSliceCount", "totalDevices", "allocatedDevices", "availableDevices", "unavailableDevices"});
+  check_counts(out, path, pool, {},
+               {"generation", "resourceSliceCount", "totalDevices", "allocatedDevices", "availableDevices",
+                "unavailableDevices"});
   if (is_set(pool, "nodeName"))
     add_problems(out, path.child("nodeName"), text_of(pool, "nodeName"),
                  dns_subdomain_problems(text_of(pool, "nodeName")));
@@ -137,8 +137,7 @@ class PoolStatusRequestKind : public Kind {
     check_list(out, path.child("pools"), member(status, "pools"), kMaxPools, check_pool_status);
     const Json& conditions = list_of(status, "conditions");
     if (conditions.size() > kMaxPoolConditions)
-      out.push_back(
-          too_many(path.child("conditions"), static_cast<int64_t>(conditions.size()), kMaxPoolConditions));
+      out.push_back(too_many(path.child("conditions"), static_cast<int64_t>(conditions.size()), kMaxPoolConditions));
     else
       check_conditions(out, path.child("conditions"), conditions);
     return out;
@@ -164,8 +163,8 @@ class PoolStatusRequestKind : public Kind {
       for (const Json& pool : pools) sum += int_of(pool, key);
       row.push_back(complete == nullptr ? "-" : std::to_string(sum));
     }
-    const auto errors = std::count_if(pools.begin(), pools.end(),
-                                      [](const Json& pool) { return is_set(pool, "validationError"); });
+    const auto errors =
+        std::count_if(pools.begin(), pools.end(), [](const Json& pool) { return is_set(pool, "validationError"); });
     row.push_back(complete == nullptr ? "-" : std::to_string(errors));
     const int64_t all = int_of(status, "poolCount");
     row.push_back(all);

@@ -15,8 +15,7 @@ class CompositePodGroupKind : public Kind {
   using Kind::Kind;
 
   void set_defaults(Json& object) const override {
-    if (member(object, "spec").is_object())
-      set_default(object["spec"], "disruptionMode", {{"single", Json::object()}});
+    if (member(object, "spec").is_object()) set_default(object["spec"], "disruptionMode", {{"single", Json::object()}});
   }
 
   FieldErrors validate_create(const WriteContext&, const Json& object) const override {

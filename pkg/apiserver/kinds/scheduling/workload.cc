@@ -88,7 +88,8 @@ void check_composites(FieldErrors& out, const FieldPath& path, const Json& templ
 }
 
 void check_all_templates(FieldErrors& out, const FieldPath& path, const Json& spec) {
-  if (served_release() < 37) return check_templates(out, path.child("podGroupTemplates"), list_of(spec, "podGroupTemplates"));
+  if (served_release() < 37)
+    return check_templates(out, path.child("podGroupTemplates"), list_of(spec, "podGroupTemplates"));
   const Json& groups = list_of(spec, "podGroupTemplates");
   const Json& composites = list_of(spec, "compositePodGroupTemplates");
   if (!composites.empty() && !serves_gate(kCompositeGate))
