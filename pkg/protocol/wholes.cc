@@ -195,6 +195,7 @@ Membership with_ancestors(Membership member, GroupRef group, Ancestors above) {
   }
   member.group = std::move(group);
   member.above = std::move(above.gangs);
+  if (member.topology.required.empty()) member.topology.required = std::move(above.required_level);
   return member;
 }
 
@@ -219,6 +220,7 @@ std::optional<Ancestors> ancestors_of(const View& view, const GroupRef& group, c
   if (!parent) return std::nullopt;
   std::vector<GroupRef> chain{group};
   std::vector<GroupRef> gangs;
+  std::string level;
   while (parent) {
     const bool circle = std::find(chain.begin(), chain.end(), *parent) != chain.end();
     chain.push_back(*parent);
@@ -242,11 +244,16 @@ std::optional<Ancestors> ancestors_of(const View& view, const GroupRef& group, c
     const Policy policy = policy_of(*parent, *object, view);
     if (!policy.why.empty()) return refused_above(policy.why);
     if (policy.min_groups > 0) gangs.insert(gangs.begin(), *parent);
+    // Of groups that bind nobody, nothing holds for all.
+    if (policy.min_groups > 0 && level.empty())
+      level =
+          object->topology_key.empty() ? topology_wish(object->metadata.annotations).required : object->topology_key;
     parent = parent_of_group(view, *parent, nullptr);
   }
   if (gangs.empty()) return std::nullopt;
   Ancestors above;
   above.gangs = std::move(gangs);
+  above.required_level = std::move(level);
   return above;
 }
 

@@ -33,6 +33,8 @@ struct Ancestors {
   std::vector<GroupRef> gangs;  // those that bind their children, the widest first
   std::string why;              // not empty: why the group can never be placed, or not yet. A clause
   bool ordinary = false;        // of `why`: it ends by itself in a moment
+  // Required by the nearest group above that requires one: it holds for everything below.
+  std::string required_level;
 };
 // `pod`: one of the group; for the annotation of a Job's pods.
 std::optional<Ancestors> ancestors_of(const reconcile::View& view, const GroupRef& group, const api::Pod& pod);

@@ -43,6 +43,10 @@ void GroupReconcile::decide(uint32_t needed) {
   }
   const PodRails rails = hints_.no_rails ? PodRails() : rails_of(view_, *asks_for_rails_);
   if (!pairs_are_read() || (rails.any && !rails_are_read(rails))) return;
+  if (members_.whole && rails.any)
+    return say(
+        "its groups are placed together, and the annotations same-across-members of one of them cannot be "
+        "combined with that; take them away, or the group above");
   gang::GangRequest request;
   request.uid = members_.group.key();
   request.name = members_.group.shown();

@@ -6,6 +6,7 @@
 
 #include "controllers/allocation/group/group_reconcile.h"
 #include "controllers/allocation/members/required_domain.h"
+#include "controllers/allocation/pod/candidates.h"
 #include "controllers/allocation/pod/topology.h"
 #include "controllers/allocation/pod/withdraw.h"
 #include "pkg/protocol/pod_claims.h"

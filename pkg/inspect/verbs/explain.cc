@@ -180,6 +180,9 @@ JudgedPod judge_with_group(Answer& answer, State& state, const api::Pod& pod, co
   }
   if (!member.why.empty()) answer.notes.push_back("the pod is placed alone: " + member.why);
   if (member.state != Membership::State::kMember) return alone(pod);
+  if (!member.above.empty())
+    answer.notes.push_back(member.group.shown() + " is placed together with other groups below " +
+                           member.above.front().shown() + "; only " + member.group.shown() + " is judged here");
   if (!is_started(view, member) && options.node.empty()) return judge_group(state, view, member, pod, alone);
   judged = alone(pod);
   say_first(judged, {"GroupMember",
