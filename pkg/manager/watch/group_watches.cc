@@ -72,9 +72,14 @@ void GroupWatches::open(GroupApi api) {
   watched.denied = watched.informer == nullptr && !preflight_.grants(role_of(api));
   const bool absent = watched.informer == nullptr || watched.informer->reflector().absent();
   if (!watched.denied && absent)
-    watched.question = client::discover_version_with(
-        client_, source_of(api).group, source_of(api).plural,
-        [this, api](const std::string& version) { watch(api, version.empty() ? source_of(api).version : version); });
+    watched.question = client::discover_version_with(client_, source_of(api).group, source_of(api).plural,
+                                                     [this, api](const std::string& version) {
+                                                       Watched& asked = of(api);
+                                                       asked.in_none = version.empty() ? asked.in_none + 1 : 0;
+                                                       if (asked.in_none > 1) asked.served = false;
+                                                       watch(api, version.empty() ? source_of(api).version : version);
+                                                       record_if_new(api);
+                                                     });
   record_if_new(api);
   watched.timer = reactor_.after(Preflight::kRecheck, [this, api] { open(api); });
 }
@@ -126,6 +131,8 @@ std::vector<std::string> GroupWatches::children(std::string_view parent) const {
 
 void GroupWatches::record_if_new(GroupApi api) {
   if (stopped_) return;
+  Watched& watched = of(api);
+  if (watched.informer && watched.informer->synced() && !watched.informer->reflector().absent()) watched.served = true;
   GroupsKnown now = known(api);
   if (now.state == of(api).reported.state && now.why == of(api).reported.why) return;
   of(api).reported = std::move(now);
@@ -145,6 +152,9 @@ GroupsKnown GroupWatches::known(GroupApi api) const {
                 std::string(role_of(api))};
   if (watched.informer == nullptr) return {GroupsKnown::State::kListing, ""};
   if (!watched.informer->synced()) return {GroupsKnown::State::kListing, watched.informer->reflector().trouble()};
+  if (watched.informer->reflector().absent() && watched.served)
+    return {GroupsKnown::State::kListing, "the API server no longer serves " + source_of(api).group + "/" +
+                                              watched.version + "; it is asked every minute which version has them"};
   if (watched.informer->reflector().absent())
     return {GroupsKnown::State::kCannot, "the API server does not serve them"};
   return {GroupsKnown::State::kKnown, ""};

@@ -53,6 +53,10 @@ class GroupWatches : public GroupSource {
     std::unique_ptr<client::Informer<api::PodGroup>> informer;  // null: the version is not known yet
     std::string version;                                        // of `informer`
     bool needed = false, denied = false;
+    // Some version had them, and discovery has not said since, twice in a row, that none has (one answer may be an
+    // error): a version that ends, as v1alpha2 does in 1.37, is no reason to place pods of groups one by one.
+    bool served = false;
+    uint32_t in_none = 0;                                                          // answers of discovery in a row
     Handle question;                                                               // which version has PodGroups
     reconcile::GroupsKnown reported{reconcile::GroupsKnown::State::kListing, ""};  // last reported
     Handle timer;
