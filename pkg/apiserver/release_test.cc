@@ -2,7 +2,9 @@
 #include "pkg/apiserver/model/release.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "pkg/apiserver/server.h"
@@ -287,6 +289,35 @@ TEST_F(Release, DisruptionAndPriorityOfGroupsFrom137On) {
     wrong["spec"][field] = value;
     EXPECT_EQ(ask("POST", path, wrong), 422) << field;
   }
+}
+
+TEST_F(Release, PodGroupsOfAnotherReleaseAreNotReadFromTheDataDirectory) {
+  const std::string folder = ::testing::TempDir() + "releases_" + std::to_string(::getpid());
+  const auto open = [&](const std::string& version) {
+    EXPECT_TRUE(serve_release(version));
+    server_.reset();
+    ServerOptions options;
+    options.tokens = admin_token("t");
+    options.pod_groups = true;
+    options.data_dir = folder;
+    auto made = Server::create(reactor_, random_, std::move(options));
+    if (!made) return made.error().message();
+    server_ = std::move(*made);
+    return std::string();
+  };
+  ASSERT_EQ(open("1.36"), "");
+  const Json group = {{"apiVersion", "scheduling.k8s.io/v1alpha2"},
+                      {"kind", "PodGroup"},
+                      {"metadata", {{"name", "g"}}},
+                      {"spec", {{"schedulingPolicy", {{"gang", {{"minCount", 2}}}}}}}};
+  const std::string path = "/apis/scheduling.k8s.io/v1alpha2/namespaces/default/podgroups";
+  ASSERT_EQ(ask("POST", path, group), 201) << answer_.dump();
+  EXPECT_NE(open("1.37").find("PodGroup default/g in the data directory is of another version"), std::string::npos);
+  ASSERT_EQ(open("1.36"), "");
+  EXPECT_EQ(ask("DELETE", path + "/g"), 200);
+  EXPECT_EQ(open("1.37"), "");
+  server_.reset();
+  std::filesystem::remove_all(folder);
 }
 
 TEST_F(Release, FieldsOf137FollowTheirGates) {
