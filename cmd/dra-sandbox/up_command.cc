@@ -13,6 +13,7 @@
 #include "cmd/command.h"
 #include "cmd/dra-sandbox/api_endpoint.h"
 #include "cmd/flag_values.h"
+#include "pkg/apiserver/model/release.h"
 #include "pkg/fake_scheduler/fake_scheduler.h"
 #include "pkg/log/log.h"
 #include "pkg/manager/manager.h"

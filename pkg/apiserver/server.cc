@@ -110,7 +110,8 @@ struct Server::Impl {
   Result<void> check_stored_groups() const {
     const bool old = served_release() < 37;
     for (const auto& [key, stored] : store.objects("scheduling.k8s.io/podgroups")) {
-      const Json& mode = member(member(*stored->document(), "spec"), "disruptionMode");
+      const std::shared_ptr<const Json> document = stored->document();
+      const Json& mode = member(member(*document, "spec"), "disruptionMode");
       if (mode.is_null() || mode.is_string() == old) continue;
       return fail(Code::kInvalidArgument,
                   "PodGroup " + key + " in the data directory is of another version of scheduling.k8s.io than " +

@@ -93,7 +93,8 @@ class Upgrade : public testing::Test {
     std::map<std::string, Json> all;
     for (const Json& claim : api_.list("ResourceClaim"))
       if (claim["status"].contains("reservedFor"))
-        all[claim["metadata"]["name"]] = {claim["status"]["allocation"], claim["status"]["reservedFor"]};
+        all[claim["metadata"]["name"].get<std::string>()] = {claim["status"]["allocation"],
+                                                             claim["status"]["reservedFor"]};
     return all;
   }
 

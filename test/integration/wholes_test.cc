@@ -35,6 +35,7 @@ class Wholes {
   // What is wrong at this moment, or empty.
   std::string look() {
     for (auto& [name, whole] : wholes_) {
+      if (whole.cleared) continue;
       size_t started = 0, complete = 0;
       for (const std::vector<std::string>& pods : whole.parts) {
         size_t bound = 0, ready = 0;
