@@ -123,7 +123,8 @@ TEST_F(WholeTest, EachGroupInADomainOfItsOwnInsideThatOfTheWhole) {
        {std::pair("a", "w1"), std::pair("b", "w1"), std::pair("c", "w2"), std::pair("d", "w2")})
     member(name, of);
   for (const char* node : {"n1", "n2"}) {
-    api::Node made = test::named<api::Node>(node);
+    api::Node made;
+    made.metadata.name = node;
     made.metadata.labels["rack"] = node;
     inventory.apply_node(node, made.metadata.labels);
     view.put(made);
