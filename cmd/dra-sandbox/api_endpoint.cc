@@ -11,6 +11,8 @@
 #include <sstream>
 
 #include "cmd/flag_values.h"
+#include "pkg/apiserver/kinds/scheduling/kinds.h"
+#include "pkg/apiserver/model/release.h"
 #include "pkg/apiserver/rest/request.h"
 #include "pkg/base/secret.h"
 #include "pkg/base/strings.h"
@@ -113,8 +115,16 @@ void add_endpoint_flags(CLI::App& app, EndpointOptions& o) {
   app.add_option(
       "--runtime-config", o.runtime_config,
       "API versions to leave out or to serve, as GROUP/VERSION=false,... (resource.k8s.io/v1=false). PodGroups "
-      "and Workloads, scheduling.k8s.io/v1alpha2, are served by `up`; `apiserver` and --api-versions=default want "
-      "scheduling.k8s.io/v1alpha2=true");
+      "and Workloads, scheduling.k8s.io/v1alpha2 (from 1.37 on v1beta1), are served by `up`; `apiserver` and "
+      "--api-versions=default want scheduling.k8s.io/v1alpha2=true");
+  app.add_option(
+      "--kubernetes-version", o.kubernetes_version,
+      "the release whose API is served: 1.36, 1.37, or 1.38 as of its alpha 2 (default: 1.36); -v=1 lists what "
+      "differs from 1.36");
+  app.add_option("--feature-gates", o.feature_gates,
+                 "alpha gates to enable, as Name=true,...: DRAResourcePoolStatus; from 1.37 on CompositePodGroup, "
+                 "DRADerivedAttributes, DRADeviceCompatibilityGroups, DRAOptionalNodeOperations and "
+                 "DRAPartitionableDevicesType; `up` gives its manager those that it has, too");
   app.add_option("--data-dir", o.data_dir, "keep all objects in this directory (default: in memory only)");
 }
 
@@ -134,6 +144,11 @@ Result<std::vector<std::pair<std::string, bool>>> parse_runtime_config(const std
 
 Result<std::unique_ptr<ApiEndpoint>> ApiEndpoint::start(AsioReactor& reactor, Random& random, EndpointOptions options,
                                                         bool housekeeping) {
+  if (auto serves = apiserver::serve_release(options.kubernetes_version, options.feature_gates); !serves)
+    return fail(serves.error());
+  for (const apiserver::ReleaseRow& row : apiserver::release_rows())
+    if (row.since <= apiserver::served_release())
+      log::v(1, "Differs from 1.36", {{"what", std::string(row.what)}, {"source", std::string(row.source)}});
   auto out = std::unique_ptr<ApiEndpoint>(new ApiEndpoint);
   auto token = administrator_token(options);
   if (!token) return fail(token.error());
@@ -158,7 +173,7 @@ Result<std::unique_ptr<ApiEndpoint>> ApiEndpoint::start(AsioReactor& reactor, Ra
   auto configured = parse_runtime_config(options.runtime_config);
   if (!configured) return fail(configured.error());
   for (const auto& [version, served] : *configured)
-    if (version == "scheduling.k8s.io/v1alpha2")
+    if (version == apiserver::group_version_of_pod_groups())
       serve.pod_groups = served;
     else
       (served ? serve.added_versions : serve.withdrawn_versions).push_back(version);

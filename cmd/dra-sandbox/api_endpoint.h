@@ -25,12 +25,14 @@ struct EndpointOptions {
   std::string kubeconfig_file;
   std::string data_dir;
   std::string runtime_config;
-  bool pod_groups = false;  // apiserver::ServerOptions; --api-versions and --runtime-config can override it
+  std::string kubernetes_version;  // the release that is served: "1.37"; empty: 1.36
+  std::string feature_gates;       // of the server and of a manager beside it
+  bool pod_groups = false;         // apiserver::ServerOptions; --api-versions and --runtime-config can override it
   bool only_stable_versions = false;
   apiserver::AuthorizationMode authorization = apiserver::AuthorizationMode::kRbac;
 };
-// Adds --bind-address, --port, --token, --cert, --key, --kubeconfig, --data-dir, --authorization-mode, --api-versions
-// and --runtime-config.
+// Adds --bind-address, --port, --token, --cert, --key, --kubeconfig, --data-dir, --authorization-mode, --api-versions,
+// --runtime-config, --kubernetes-version and --feature-gates.
 void add_endpoint_flags(CLI::App& app, EndpointOptions& options);
 
 // What --runtime-config says: "GROUP/VERSION", and whether it is served. Errors name the item that cannot be read.

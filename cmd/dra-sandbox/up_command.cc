@@ -13,6 +13,7 @@
 #include "cmd/command.h"
 #include "cmd/dra-sandbox/api_endpoint.h"
 #include "cmd/flag_values.h"
+#include "pkg/apiserver/model/release.h"
 #include "pkg/fake_scheduler/fake_scheduler.h"
 #include "pkg/log/log.h"
 #include "pkg/manager/manager.h"
@@ -32,8 +33,7 @@ struct UpOptions {
   std::string fleet_path;  // empty: the fleet that ships with the program
   bool without_manager = false;
   reconcile::Scheduling scheduling = reconcile::Scheduling::kBind;
-  int metrics_port = -1;           // of the manager; negative: none
-  std::string kubernetes_version;  // whose rules the manager follows; empty: those of the server
+  int metrics_port = -1;  // of the manager; negative: none
 };
 
 Result<sandbox::Fleet> read_fleet(const std::string& path) {
@@ -263,7 +263,11 @@ Result<void> start_session(const UpOptions& options) {
   if (auto checked = check_versions_of_fleet(options.endpoint.runtime_config); !checked) return checked;
   auto fleet = read_fleet(options.fleet_path);
   if (!fleet) return tl::make_unexpected(fleet.error());
-  auto features = inventory::FeatureChoice::parse("", options.kubernetes_version);
+  // Before the manager reads them: its words for a gate that it does not know are about itself.
+  if (auto serves = apiserver::serve_release(options.endpoint.kubernetes_version, options.endpoint.feature_gates);
+      !serves)
+    return serves;
+  auto features = inventory::FeatureChoice::parse(apiserver::gates_of_manager(options.endpoint.feature_gates), "");
   if (!features) return tl::make_unexpected(features.error());
   return Session(options, std::move(*fleet), std::move(*features)).run();
 }
@@ -272,9 +276,6 @@ Result<void> start_session(const UpOptions& options) {
 std::string contradiction_of_up(const UpOptions& options) {
   if (options.without_manager && options.metrics_port >= 0)
     return "--metrics-port serves the metrics of the manager, which --without-manager leaves out; give one of them";
-  if (options.without_manager && !options.kubernetes_version.empty())
-    return "--kubernetes-version is for the manager, which --without-manager leaves out; give it to the manager that "
-           "you start";
   if (options.metrics_port > 0 && options.metrics_port == options.endpoint.port)
     return "--port and --metrics-port are the same port; choose another one for one of them, or 0 for a free one";
   return "";
@@ -302,10 +303,6 @@ int run_up(const std::vector<std::string>& arguments) {
   app.add_option("--metrics-port", options.metrics_port,
                  "serve the manager's /metrics and probes over plain HTTP on 127.0.0.1; 0: any free port")
       ->check(cmd::port_from(0));
-  app.add_option(
-      "--kubernetes-version", options.kubernetes_version,
-      "the manager follows the rules of this release (1.36, 1.37, 1.38) for selectors and capacities; the API server "
-      "stays one of 1.36");
   app.add_option("-v,--v", verbosity, "verbosity of the log, 0 to 10")
       ->capture_default_str()
       ->check(cmd::in_range(0, 10, "whole number"));

@@ -16,6 +16,7 @@
 #include "pkg/protocol/pod_changes.h"
 #include "pkg/protocol/pod_claims.h"
 #include "pkg/protocol/proof.h"
+#include "pkg/protocol/wholes.h"
 
 namespace dra::allocation {
 
@@ -95,9 +96,21 @@ void add_pods(State& state, const View& view, const std::vector<const api::Pod*>
   }
 }
 
+// And of the groups below it.
 void on_group(const Options& options, const View& view, std::string_view group, EnqueueRequests& out) {
-  for (const api::Pod* pod : view.pods_of_group(group))
-    if (role_of(*pod, options) != Role::kNone) out.add(pod_key(pod->metadata.key()));
+  for (const std::string& key : groups_below(view, group))
+    for (const api::Pod* pod : view.pods_of_group(key))
+      if (role_of(*pod, options) != Role::kNone) out.add(pod_key(pod->metadata.key()));
+}
+
+// The pod is the first of its groups of groups to start: the groups beside its own now go on by themselves.
+void add_groups_beside(State& state, const View& view, const api::Pod& pod, const GroupRef& group,
+                       EnqueueRequests& out) {
+  const std::optional<Ancestors> above = ancestors_of(view, group, pod);
+  if (!above || above->gangs.empty()) return;
+  for (const std::string& key : groups_below(view, above->gangs.front().key()))
+    if (const api::Pod* leader = state.leaders.leader_of(view, key, nullptr, state.options))
+      out.add(pod_key(leader->metadata.key()));
 }
 
 // The first members were launched; the others follow one by one. In bind mode the leader's run binds the first ones one
@@ -127,8 +140,10 @@ void enqueue_group(State& state, const View& view, const api::Pod* before, const
     return;
   // One that is being deleted does not start: a group of 1,000 that goes would be visited 1,000 times.
   const bool starts = after && !after->terminal() && is_launched(view, *after);
-  if (starts && launched_of(view, group->key(), 2, state.options) == 1)
+  if (starts && launched_of(view, group->key(), 2, state.options) == 1) {
+    add_groups_beside(state, view, *after, *group, out);
     return on_group(state.options, view, group->key(), out);
+  }
   if (const api::Pod* leader = state.leaders.leader_of(view, group->key(), nullptr, state.options))
     out.add(pod_key(leader->metadata.key()));
 }
@@ -164,7 +179,10 @@ void on_pod(State& state, const View& view, const Changed<api::Pod>& change, Enq
   // Counts only refusals that this process sees happen: a counter begins at 0.
   if (before && !before->terminal() && after && is_refused_binding(*after, state.options))
     out.add(pod_key(after->metadata.key()));
-  if (is_first) return on_first(state.options, view, group_of(*after)->key(), out);
+  if (is_first) {
+    add_groups_beside(state, view, *after, *group_of(*after), out);
+    return on_first(state.options, view, group_of(*after)->key(), out);
+  }
   enqueue_group(state, view, before, after, out);
 }
 
@@ -181,7 +199,10 @@ void on_claim(State& state, const View& view, const Changed<api::ResourceClaim>&
       pods.push_back(pod);
   }
   for (const api::Pod* pod : pods)
-    if (state.leaders.changed(view, *pod, state.options)) on_first(state.options, view, group_of(*pod)->key(), out);
+    if (state.leaders.changed(view, *pod, state.options)) {
+      add_groups_beside(state, view, *pod, *group_of(*pod), out);
+      on_first(state.options, view, group_of(*pod)->key(), out);
+    }
   add_pods(state, view, pods, out);
   // Claims may come after the pods that others place.
   if (after && !before && !alignment::first_annotation(after->metadata.annotations).empty())

@@ -1,5 +1,6 @@
-// PodGroups: how many pods must be placed together. There are two kinds that say the same in different fields: that of
-// scheduling.k8s.io (v1alpha2), and the coscheduling plugin's in scheduling.x-k8s.io (v1alpha1).
+// PodGroups: how many pods must be placed together; and CompositePodGroups, how many groups. There are two kinds that
+// say the same in different fields: that of scheduling.k8s.io, and the coscheduling plugin's in scheduling.x-k8s.io
+// (v1alpha1).
 //
 // Same conventions as core.h: plain values, only the fields that this project reads.
 #pragma once
@@ -21,6 +22,10 @@ struct PodGroup {
   // spec.schedulingPolicy.gang.minCount, or spec.minMember. Unset: the pods need not be placed together. The number is
   // kept as written: it may be 0, negative or absurdly large.
   std::optional<int32_t> min_count;
+  // spec.schedulingPolicy.gang.minGroupCount, of a CompositePodGroup: as written.
+  std::optional<int32_t> min_groups;
+  // spec.parentCompositePodGroupName (scheduling.k8s.io).
+  std::string parent;
   // spec.scheduleTimeoutSeconds (scheduling.x-k8s.io).
   std::optional<int32_t> schedule_timeout_seconds;
   // spec.schedulingConstraints.topology[0].key (scheduling.k8s.io): all pods must share one value of this node label.

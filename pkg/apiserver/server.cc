@@ -9,6 +9,7 @@
 #include "pkg/apiserver/kinds/folders.h"
 #include "pkg/apiserver/kinds/rbac/bootstrap.h"
 #include "pkg/apiserver/kinds/scheduling/kinds.h"
+#include "pkg/apiserver/model/release.h"
 #include "pkg/apiserver/quota_keeper.h"
 #include "pkg/apiserver/rest/auth.h"
 #include "pkg/apiserver/rest/call.h"
@@ -19,6 +20,7 @@
 #include "pkg/apiserver/rest/watch.h"
 #include "pkg/apiserver/rest/write.h"
 #include "pkg/apiserver/store/sqlite_store.h"
+#include "pkg/apiserver/validation/json_read.h"
 #include "pkg/base/go_duration.h"
 #include "pkg/base/strings.h"
 #include "pkg/base/timestamp.h"
@@ -84,7 +86,10 @@ struct Server::Impl {
     register_all_kinds(kinds);
     for (const std::string& version : options.withdrawn_versions) kinds.withdraw(version);
     if (options.only_stable_versions) withdraw_unstable();
-    if (!options.pod_groups) kinds.withdraw(kGroupVersionOfPodGroups);
+    if (!options.pod_groups) {
+      kinds.withdraw(group_version_of_pod_groups());
+      kinds.withdraw(std::string(kGroupVersionOfComposites));
+    }
   }
 
   void withdraw_unstable() {
@@ -93,10 +98,27 @@ struct Server::Impl {
       for (const ServedVersion& served : kind->info().served) {
         const std::string& version = served.gv.version;
         const bool stable = version.find("alpha") == std::string::npos && version.find("beta") == std::string::npos;
-        const bool separate = served.gv.text() == kGroupVersionOfPodGroups;
+        const bool separate =
+            served.gv.text() == group_version_of_pod_groups() || served.gv.text() == kGroupVersionOfComposites;
         if (!stable && !separate && std::find(added.begin(), added.end(), served.gv.text()) == added.end())
           kinds.withdraw(served.gv.text());
       }
+  }
+
+  // Stored PodGroups are of the version that the release serves: disruptionMode is a text in v1alpha2, and an object in
+  // v1beta1. Upstream, too, wants them deleted before the upgrade (or the way back).
+  Result<void> check_stored_groups() const {
+    const bool old = served_release() < 37;
+    for (const auto& [key, stored] : store.objects("scheduling.k8s.io/podgroups")) {
+      const std::shared_ptr<const Json> document = stored->document();
+      const Json& mode = member(member(*document, "spec"), "disruptionMode");
+      if (mode.is_null() || mode.is_string() == old) continue;
+      return fail(Code::kInvalidArgument,
+                  "PodGroup " + key + " in the data directory is of another version of scheduling.k8s.io than " +
+                      version_of_pod_groups() + ", which " + served_version() +
+                      " serves; delete the PodGroups with a server of the release that made them");
+    }
+    return {};
   }
 
   // After a restore, existing objects stay.
@@ -249,6 +271,7 @@ Result<std::unique_ptr<Server>> Server::create(Reactor& reactor, Random& random,
     if (!opened) return fail(opened.error());
     impl->persistence = std::move(*opened);
     impl->store.set_persistence(impl->persistence.get());
+    if (auto readable = impl->check_stored_groups(); !readable) return fail(readable.error());
   }
   impl->begin();
   return std::unique_ptr<Server>(new Server(std::move(impl)));

@@ -6,7 +6,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "pkg/gang/rails/railed_session.h"
+#include "pkg/gang/parts/parted_session.h"
 #include "pkg/gang/search/session.h"
 #include "pkg/gang/search/table.h"
 
@@ -101,7 +101,7 @@ class Gangs::Impl {
     uint64_t used = 0;
     std::string ns;
     size_t bytes = 0;
-    std::unique_ptr<RailedSession> session;
+    std::unique_ptr<PartedSession> session;
     std::optional<Decision> found;  // and not returned yet; holds for these versions
     uint32_t finds = 0;             // how often it was kept
     bool resumes = false;           // it was found for another state
@@ -193,8 +193,8 @@ class Gangs::Impl {
             ++clock_,
             request.ns,
             0,
-            std::make_unique<RailedSession>(inventory_, allocator_, options_, meter_, std::move(*table),
-                                            spent == spent_.end() ? 0 : spent->second.steps),
+            std::make_unique<PartedSession>(inventory_, allocator_, options_, meter_, !request.parts.empty(),
+                                            std::move(*table), spent == spent_.end() ? 0 : spent->second.steps),
             std::nullopt};
     return &kept;
   }

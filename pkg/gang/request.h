@@ -67,6 +67,23 @@ struct RailRule {
 };
 inline constexpr size_t kMaxRailRules = 32;
 
+// A part of a group of groups: a group of members, or of further parts. Part 0 is the whole. A part is placed with
+// `need` of its children, each placed by its own `need`, or not at all.
+struct GroupPart {
+  std::string name;                // for messages
+  std::optional<uint32_t> parent;  // index of an earlier part that has no members; part 0 alone has none
+  // How many of its children are placed: parts, or `members` beside those that are placed already. 0: nothing is
+  // missing.
+  uint32_t need = 0;
+  std::vector<uint32_t> members;  // indexes into GangRequest::members; of a part without children
+  // Of the whole it is GangRequest::topology. Elsewhere `preferred` counts for nothing; `required`: all members below
+  // this part are in one domain, inside those of the parts above.
+  Topology topology;
+  std::vector<NodeId> placed;  // nodes of members below it that are not among GangRequest::members
+};
+inline constexpr size_t kMaxParts = 256;
+inline constexpr uint32_t kMaxPartDepth = 4;  // levels, the whole among them
+
 struct GangRequest {
   std::string uid;   // the group's uid: key of the state kept between slices
   std::string name;  // "namespace/name", for messages
@@ -79,6 +96,8 @@ struct GangRequest {
   std::vector<NodeId> placed;
   // Hard ones first; the soft ones in the order in which they are tried.
   std::vector<RailRule> rails;
+  // Empty: a group of members. Else `min_count` counts for nothing, and no more members are placed than are needed.
+  std::vector<GroupPart> parts;
 };
 
 struct Candidate {

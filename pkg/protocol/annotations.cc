@@ -18,15 +18,20 @@ constexpr std::string_view kRailsValue =
     "`CLAIM/REQUEST + CLAIM/REQUEST by DOMAIN/ATTRIBUTE`, several separated by commas: at most 8 entries, 8 requests "
     "an entry, 1,024 bytes";
 
-constexpr std::array<UserAnnotation, 9> kUserAnnotations{{
+constexpr std::array<UserAnnotation, 11> kUserAnnotations{{
     {"dra-controller-manager/allow-evictions", kRule,
      "the generation of the rule that may evict more pods than the guard allows", "0.1.0", "user/flags.md"},
     {"dra-controller-manager/group", kPod, "how many pods of the Job are placed together: a number, at most 1,024",
      "0.1.0", "user/groups.md"},
+    {"dra-controller-manager/min-groups", kGroup,
+     "how many of the groups below this one are placed together: a number of 1 to 256", "0.1.0", "user/groups.md"},
     {"dra-controller-manager/pairs", kPod | kClaim,
      "`REQUEST + REQUEST*NUMBER by DOMAIN/ATTRIBUTE`, on a Pod `CLAIM/REQUEST`, several separated by commas: at most 8 "
      "entries a pod with its claims, 8 requests an entry, a number of 1 to 32, 1,024 bytes",
      "0.1.0", "user/pairs.md"},
+    {"dra-controller-manager/parent-group", kPod | kGroup,
+     "the name of the PodGroup above this one, or above the Job of the pod: at most 4 levels", "0.1.0",
+     "user/groups.md"},
     {"dra-controller-manager/prefer", kClaim,
      "`same:DOMAIN/ATTRIBUTE`, or with a weight of 1 to 100 `same:DOMAIN/ATTRIBUTE=WEIGHT`, several separated by "
      "commas: at most 4 attributes a pod, 512 bytes",

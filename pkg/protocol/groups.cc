@@ -11,8 +11,19 @@ using namespace reconcile;
 namespace {
 
 std::string_view prefix_of(GroupRef::Source source) {
-  if (source == GroupRef::Source::kJob) return "job:";
-  return source == GroupRef::Source::kCore ? "core:" : "plugins:";
+  switch (source) {
+    case GroupRef::Source::kCore:
+      return "core:";
+    case GroupRef::Source::kPlugins:
+      return "plugins:";
+    case GroupRef::Source::kComposite:
+      return "composite:";
+    case GroupRef::Source::kWhole:
+      return "whole:";
+    case GroupRef::Source::kJob:
+      break;
+  }
+  return "job:";
 }
 
 std::optional<int64_t> number_in(std::string_view text) {
@@ -83,6 +94,11 @@ Membership of_pod_group(const View& view, GroupRef group) {
     refused.keeps = true;
     return refused;
   }
+  if (object->metadata.annotations.contains(std::string(kMinGroupsAnnotation)))
+    return waiting(std::move(group),
+                   name + " is a group of groups (annotation " + std::string(kMinGroupsAnnotation) +
+                       "); let its pods name a PodGroup below it",
+                   false);
   // Policy "basic", or no minMember: its pods are placed one by one.
   if (!object->min_count) return {};
   Membership member = member_of(std::move(group), *object->min_count, (core ? "minCount of " : "minMember of ") + name);
@@ -107,8 +123,10 @@ std::string GroupRef::shown() const {
 }
 
 std::string group_key(GroupApi api, std::string_view store_key) {
-  return std::string(prefix_of(api == GroupApi::kCore ? GroupRef::Source::kCore : GroupRef::Source::kPlugins)) +
-         std::string(store_key);
+  const GroupRef::Source source = api == GroupApi::kCore      ? GroupRef::Source::kCore
+                                  : api == GroupApi::kPlugins ? GroupRef::Source::kPlugins
+                                                              : GroupRef::Source::kComposite;
+  return std::string(prefix_of(source)) + std::string(store_key);
 }
 
 std::optional<GroupRef> group_of(const api::Pod& pod) {
@@ -123,14 +141,9 @@ std::optional<GroupRef> group_of(const api::Pod& pod) {
   return GroupRef{GroupRef::Source::kJob, ns, owner->name, owner->uid};
 }
 
-Membership membership_of(const View& view, const api::Pod& pod) {
-  std::optional<GroupRef> group = group_of(pod);
-  if (!group) {
-    if (!pod.metadata.annotations.contains(std::string(kGroupAnnotation))) return {};
-    return alone("annotation " + std::string(kGroupAnnotation) + " counts on pods whose controller is a Job only");
-  }
-  if (group->source == GroupRef::Source::kJob) return of_job(pod, std::move(*group));
-  return of_pod_group(view, std::move(*group));
+Membership membership_in(const View& view, const api::Pod& pod, GroupRef group) {
+  if (group.source == GroupRef::Source::kJob) return of_job(pod, std::move(group));
+  return of_pod_group(view, std::move(group));
 }
 
 bool has_started(const api::Pod& pod) {

@@ -4,7 +4,7 @@
 //   if (member.state == Membership::State::kMember) ... view.pods_of_group(member.group.key()), member.min_count
 //
 // A pod names its group in one of three ways; the first one present counts:
-//   spec.schedulingGroup.podGroupName           a PodGroup of scheduling.k8s.io (v1alpha2) with
+//   spec.schedulingGroup.podGroupName           a PodGroup of scheduling.k8s.io with
 //                                               spec.schedulingPolicy.gang.minCount
 //   label scheduling.x-k8s.io/pod-group         a PodGroup of scheduling.x-k8s.io (v1alpha1) with spec.minMember
 //   annotation dra-controller-manager/group     the pods of one Job (the pod's controller); the value is how many of
@@ -18,6 +18,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "pkg/api/core.h"
 #include "pkg/protocol/topology.h"
@@ -26,22 +27,26 @@
 namespace dra::protocol {
 
 inline constexpr std::string_view kGroupAnnotation = "dra-controller-manager/group";
+// Of groups of groups (wholes.h).
+inline constexpr std::string_view kParentGroupAnnotation = "dra-controller-manager/parent-group";
+inline constexpr std::string_view kMinGroupsAnnotation = "dra-controller-manager/min-groups";
 inline constexpr std::string_view kGroupLabel = "scheduling.x-k8s.io/pod-group";
 inline constexpr uint32_t kMaxGroupMembers = 1024;
 
 struct GroupRef {
-  enum class Source : uint8_t { kCore, kPlugins, kJob };
+  // kComposite: a CompositePodGroup. kWhole: all groups below a group, which are placed together (wholes.h).
+  enum class Source : uint8_t { kCore, kPlugins, kJob, kComposite, kWhole };
   Source source = Source::kCore;
   std::string ns;
-  std::string name;   // of the PodGroup or the Job
+  std::string name;   // of the PodGroup, the CompositePodGroup or the Job
   std::string owner;  // kJob: the Job's uid
-  // For indexes: "core:ns/name", "plugins:ns/name", "job:ns/uid".
+  // For indexes: "core:ns/name", "plugins:ns/name", "job:ns/uid", "composite:ns/name", "whole:ns/name".
   std::string key() const;
   // For people: "group ml/train", "job ml/train".
   std::string shown() const;
   bool operator==(const GroupRef&) const = default;
 };
-// The key() of the PodGroup of that API with this store key.
+// The key() of the PodGroup (CompositePodGroup) of that API with this store key.
 std::string group_key(reconcile::GroupApi api, std::string_view store_key);
 
 // The group that the pod alone names; nothing: it belongs to no group.
@@ -55,7 +60,7 @@ struct Membership {
   };
   State state = State::kAlone;
   GroupRef group;
-  uint32_t min_count = 0;  // kMember: at least 2
+  uint32_t min_count = 0;  // kMember: at least 2; 1 only if there are groups above it
   // kAlone: not empty if the pod names a group that is ignored. kWaits: what it waits for. A clause for people.
   std::string why;
   // kWaits: it ends by itself in a moment (a list is under way).
@@ -66,9 +71,14 @@ struct Membership {
   std::optional<Duration> timeout;
   // kMember: for all members together.
   TopologyWish topology;
+  // kMember: the groups of groups that it is placed together with, from the widest (wholes.h). A group that is only a
+  // part of them may have min_count 1.
+  std::vector<GroupRef> above;
   bool operator==(const Membership&) const = default;
 };
-Membership membership_of(const reconcile::View& view, const api::Pod& pod);
+Membership membership_of(const reconcile::View& view, const api::Pod& pod);  // wholes.cc
+// The same without the groups above the pod's group, which the pod names.
+Membership membership_in(const reconcile::View& view, const api::Pod& pod, GroupRef group);
 
 // The pod runs or ran: it has a node and has not failed, or it succeeded.
 bool has_started(const api::Pod& pod);

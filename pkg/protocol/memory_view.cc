@@ -4,6 +4,7 @@
 
 #include "pkg/protocol/groups.h"
 #include "pkg/protocol/pod_claims.h"
+#include "pkg/protocol/wholes.h"
 
 namespace dra::protocol {
 
@@ -99,6 +100,15 @@ std::vector<const api::Pod*> MemoryView::pods_of_group(std::string_view key) con
 const api::PodGroup* MemoryView::pod_group(GroupApi api, std::string_view key) const {
   const auto table = groups.find(api);
   return table == groups.end() ? nullptr : find_in(table->second, key);
+}
+std::vector<std::string> MemoryView::child_groups(std::string_view parent) const {
+  std::set<std::string> keys;
+  for (const auto& [api, table] : groups)
+    for (const auto& [key, group] : table)
+      if (parent_key_of(group) == parent) keys.insert(group_key(api, key));
+  for (const auto& [key, pod] : pods)
+    if (parent_key_of(pod) == parent) keys.insert(group_of(pod)->key());
+  return {keys.begin(), keys.end()};
 }
 GroupsKnown MemoryView::groups_known(GroupApi api) const {
   const auto known = known_groups.find(api);

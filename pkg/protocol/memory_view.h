@@ -73,6 +73,7 @@ class MemoryView : public reconcile::View {
   std::vector<const api::Pod*> started_of_group(std::string_view key, size_t most) const override;
   const api::PodGroup* pod_group(reconcile::GroupApi api, std::string_view key) const override;
   reconcile::GroupsKnown groups_known(reconcile::GroupApi api) const override;
+  std::vector<std::string> child_groups(std::string_view parent) const override;
   reconcile::Presence live_presence(const reconcile::Ref& object) const override {
     return live_presence_after(object, "");
   }

@@ -26,11 +26,13 @@ enum class Presence {
   kAbsent,   // a live GET did not find it (or found another uid), or the watch delivered the deletion of this uid
 };
 
-// The two APIs that have PodGroups.
+// The APIs that have PodGroups, and CompositePodGroups, which are read as PodGroups.
 enum class GroupApi : uint8_t {
-  kCore,     // scheduling.k8s.io
-  kPlugins,  // scheduling.x-k8s.io, a CustomResourceDefinition
+  kCore,       // scheduling.k8s.io
+  kPlugins,    // scheduling.x-k8s.io, a CustomResourceDefinition
+  kComposite,  // CompositePodGroup of scheduling.k8s.io
 };
+inline constexpr size_t kGroupApis = 3;
 
 // Whether the PodGroups of an API can be read here.
 struct GroupsKnown {
@@ -95,6 +97,8 @@ class View {
   // The PodGroup of this API, by store key.
   virtual const api::PodGroup* pod_group(GroupApi, std::string_view /*key*/) const { return nullptr; }
   virtual GroupsKnown groups_known(GroupApi) const { return {}; }
+  // Keys of the groups that name this one ("namespace/name") as the group above them (pkg/protocol/wholes.h), sorted.
+  virtual std::vector<std::string> child_groups(std::string_view /*parent*/) const { return {}; }
 
   // The same object as pod() returns, for a reconciler that keeps what it derived from it until it is notified of a
   // change. Null: unknown, or reconcilers are not notified of every change of this view (tests).

@@ -109,7 +109,7 @@ class GroupSearch {
   }
 
   bool place(const State& state, size_t placed) {
-    if (placed >= group_.min_count) return true;
+    if (group_.parts.empty() ? placed >= group_.min_count : is_enough(state, 0)) return true;
     if (left_ == 0 || !seen_.insert(key_of(state)).second) return false;
     for (size_t m = 0; m < group_.members.size(); ++m)
       for (size_t n = 0; state.node_of[m] < 0 && n < state.cpu.size(); ++n)
@@ -121,6 +121,34 @@ class GroupSearch {
             decide(state, {c}, n, "shared claim", [&](const State& next) { return place(next, placed); }))
           return true;
     return false;
+  }
+
+  // A larger set of members than this part needs was a smaller one before, so that nobody need be left out here.
+  bool is_enough(const State& state, size_t part) const {
+    const GroupPartOf& own = group_.parts[part];
+    size_t count = 0;
+    for (const size_t member : own.members) count += state.node_of[member] >= 0;
+    for (size_t child = part + 1; child < group_.parts.size(); ++child)
+      if (group_.parts[child].parent == part) count += is_enough(state, child);
+    if (count < own.need) return false;
+    if (!own.required) return true;
+    std::set<std::string> values;
+    for (const size_t member : members_below(part)) {
+      if (state.node_of[member] < 0) continue;
+      const api::StringMap& labels = group_.world.nodes[static_cast<size_t>(state.node_of[member])].metadata.labels;
+      const auto label = labels.find(*own.required);
+      if (label == labels.end()) return false;
+      values.insert(label->second);
+    }
+    return values.size() <= 1;
+  }
+
+  std::vector<size_t> members_below(size_t part) const {
+    std::vector<size_t> all = group_.parts[part].members;
+    for (size_t child = part + 1; child < group_.parts.size(); ++child)
+      if (group_.parts[child].parent == part)
+        for (const size_t member : members_below(child)) all.push_back(member);
+    return all;
   }
 
   bool any_cpu(size_t n) const {
@@ -271,6 +299,37 @@ GroupWorld random_group(uint64_t seed) {
   group.min_count = dice.chance(75) ? group.members.size() : static_cast<size_t>(dice.between(1, members));
   if (dice.chance(25)) group.required = dice.chance(85) ? "zone" : "nowhere";
   allocate_some(group, dice);
+  return group;
+}
+
+GroupWorld random_group_of_groups(uint64_t seed) {
+  GroupWorld group = random_group(seed);
+  Dice dice(seed * 0xbf58476d1ce4e5b9ull + 5);
+  for (api::Node& node : group.world.nodes)
+    if (dice.chance(90)) node.metadata.labels["rack"] = dice.chance(60) ? "r0" : "r1";
+  const auto maybe_required = [&]() -> std::optional<std::string> {
+    if (!dice.chance(30)) return std::nullopt;
+    return dice.chance(92) ? (dice.chance(70) ? "rack" : "zone") : "nowhere";
+  };
+  group.required = dice.chance(25) ? std::optional<std::string>("zone") : std::nullopt;
+  group.parts.push_back({std::nullopt, 0, {}, std::nullopt});
+  std::vector<size_t> leaves;
+  const size_t middle = dice.chance(40) ? 1 : 0;
+  if (middle > 0) group.parts.push_back({0, 0, {}, maybe_required()});
+  const size_t count = static_cast<size_t>(dice.between(2, 3));
+  for (size_t leaf = 0; leaf < count; ++leaf) {
+    leaves.push_back(group.parts.size());
+    group.parts.push_back({middle > 0 && dice.chance(60) ? 1 : 0, 0, {}, maybe_required()});
+  }
+  for (size_t member = 0; member < group.members.size(); ++member)
+    group.parts[dice.one_of(leaves)].members.push_back(member);
+  for (size_t part = 0; part < group.parts.size(); ++part) {
+    size_t children = group.parts[part].members.size();
+    for (const GroupPartOf& other : group.parts) children += other.parent == part;
+    // One is what `basic` needs of its pods to count.
+    const size_t most = std::max<size_t>(children, 1);
+    group.parts[part].need = dice.chance(30) ? most : static_cast<size_t>(dice.between(1, static_cast<int>(most)));
+  }
   return group;
 }
 

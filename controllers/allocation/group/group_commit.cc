@@ -92,10 +92,9 @@ void GroupReconcile::forward() {
   }
   if (waits) return;
   const size_t settled = count(&Member::settled);
-  if (settled >= members_.min_count) return lacks_homes() ? decide(members_.min_count) : go();
-  const size_t missing = members_.min_count - settled;
-  if (count(&Member::ready) - settled < missing) return stuck();
-  decide(static_cast<uint32_t>(missing));
+  if (enough(&Member::settled)) return lacks_homes() ? decide(members_.min_count) : go();
+  if (!enough(&Member::ready)) return stuck();
+  decide(static_cast<uint32_t>(members_.min_count - std::min<size_t>(settled, members_.min_count)));
 }
 
 void GroupReconcile::go() {
@@ -103,7 +102,7 @@ void GroupReconcile::go() {
   find_homes({});
   // One question for all of so many; if something is found, each member is asked for its part.
   const bool without_conflict = conflicts().empty();
-  size_t lifting = 0, written = 0;
+  size_t written = 0;
   bool roams = false, progress = false;
   for (Member& member : pods_) {
     const PodContext& context = member.context;
@@ -112,7 +111,7 @@ void GroupReconcile::go() {
     // Until the stream shows one of them bound, the next one may get the same node.
     const bool waits_for_roamer = context.role == Role::kToBind && !member.pinned && std::exchange(roams, true);
     if (waits_for_roamer || is_being_bound(context, out)) {
-      ++lifting;
+      member.lifting = true;
       continue;
     }
     const std::optional<nodes::NodeChoice> choice = ready_to_go(context, without_conflict, out);
@@ -120,12 +119,12 @@ void GroupReconcile::go() {
       progress = progress || out.has_writes() || out.has_live_gets();
       continue;
     }
-    ++lifting;
+    member.lifting = true;
     // A pod that is ungated without claims does not show that the group is launched: it goes with those that do.
     const size_t most = context.role == Role::kToBind ? kBoundAtOnce : kUngatedAtOnce;
     if (context.state.claims.empty() || written++ < most) ungate_or_bind(context, *choice, out);
   }
-  if (lifting >= members_.min_count) return;
+  if (enough(&Member::lifting)) return;
   for (Member& member : pods_) {
     ReconcileResult& outcome = member.out;
     if (!lets_go(outcome)) continue;

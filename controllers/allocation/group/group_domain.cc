@@ -24,6 +24,7 @@ std::vector<std::string> GroupReconcile::nodes_of_pinned() const {
 }
 
 std::vector<GroupReconcile::Member*> GroupReconcile::strays() {
+  if (std::vector<Member*> outside = strays_of_parts(); !outside.empty()) return outside;
   gang::Topology topology = topology_for(members_.topology, tools_.options);
   if (!topology.required) return {};
   RequiredDomain domain(view_, tools_.inventory, std::move(topology));

@@ -43,6 +43,10 @@ void GroupReconcile::decide(uint32_t needed) {
   }
   const PodRails rails = hints_.no_rails ? PodRails() : rails_of(view_, *asks_for_rails_);
   if (!pairs_are_read() || (rails.any && !rails_are_read(rails))) return;
+  if (members_.whole && rails.any)
+    return say(
+        "its groups are placed together, and the annotations same-across-members of one of them cannot be "
+        "combined with that; take them away, or the group above");
   gang::GangRequest request;
   request.uid = members_.group.key();
   request.name = members_.group.shown();
@@ -70,6 +74,7 @@ void GroupReconcile::decide(uint32_t needed) {
   }
   request.members = questions_about(numbers);
   if (rails.any) request.rails = rail_rules(rails, tools_.inventory, request.members);
+  add_parts(request, numbers, needed);
   const DevicesHeldBack held_back(tools_.inventory, avoided);
   const KeptDevices::Kept kept = kept_devices_of(first_.context, lowest_priority());
   const KeptFromDecision kept_from(tools_.inventory, kept.devices);
@@ -162,7 +167,9 @@ void GroupReconcile::not_found(const Searched& search) {
   if (committed_) return stuck();
   // What members hold already may be in the way of the others.
   if (outcome != Outcome::kBudgetSpent && withdraw()) return;
-  const std::string needs = std::to_string(members_.min_count) + " members must be placed together";
+  const std::string needs =
+      members_.whole ? std::to_string(members_.whole->parts.front().need) + " of its groups must be placed together"
+                     : std::to_string(members_.min_count) + " members must be placed together";
   if (outcome == Outcome::kBudgetSpent) {
     first_.out.retry = "the search for a place for the group took more than its budget of steps";
     if (decision.ask_again > Duration::zero()) first_.out.requeue_in(decision.ask_again);

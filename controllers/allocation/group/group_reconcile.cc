@@ -1,11 +1,14 @@
 #include "controllers/allocation/group/group_reconcile.h"
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <unordered_set>
+#include <utility>
 
 #include "controllers/allocation/causes.h"
 #include "controllers/allocation/group/note.h"
+#include "controllers/allocation/group/whole.h"
 #include "controllers/allocation/kept/kept_nodes.h"
 #include "controllers/allocation/pod/leave.h"
 #include "controllers/allocation/pod/missing_claim.h"
@@ -55,6 +58,7 @@ GroupReconcile::GroupReconcile(const View& view, const Tools& tools, std::shared
       spent_(spent),
       pods_(members_with_contexts()),
       first_(pods_.front()) {
+  if (members_.whole) hints_.topology = &members_.topology;
   if (asks_for_rails(view_, first_.context.pod)) asks_for_rails_ = &first_.context.pod;
   for (const Member& member : pods_)
     if (asks_for_rails_ == nullptr && alignment::has_rails(member.context.pod.metadata.annotations))
@@ -65,8 +69,10 @@ GroupReconcile::GroupReconcile(const View& view, const Tools& tools, std::shared
 std::vector<GroupReconcile::Member> GroupReconcile::members_with_contexts() {
   std::vector<Member> members;
   members.reserve(made_->facts.size());
-  for (size_t i = 0; i < made_->facts.size(); ++i)
+  for (size_t i = 0; i < made_->facts.size(); ++i) {
     members.emplace_back(context_of(view_, *members_.waiting[i], made_->facts[i], tools_, &hints_));
+    if (members_.whole) members.back().part = members_.part_of[i];
+  }
   return members;
 }
 
@@ -76,16 +82,18 @@ ReconcileResult GroupReconcile::run() {
   const size_t placed = count(&Member::placed);
   if (committed_) {
     forward();
-  } else if (count(&Member::ready) < members_.min_count) {
+  } else if (!enough(&Member::ready)) {
     wait_for_members();
-  } else if (placed < members_.min_count) {
-    decide(static_cast<uint32_t>(members_.min_count - placed));
-  } else {
+  } else if (!enough(&Member::placed)) {
+    decide(static_cast<uint32_t>(members_.min_count - std::min<size_t>(placed, members_.min_count)));
+  } else if (!withdraw_incomplete()) {
     commit();
   }
   watch_holds();
   ReconcileResult outcome = merged();
-  if (unfinished_ || (pods_.size() > kManyMembers && writes_claims(outcome))) tools_.kept_members.keep(view_, made_);
+  // What is kept about a group is dropped when its own pods change.
+  if (!members_.whole && (unfinished_ || (pods_.size() > kManyMembers && writes_claims(outcome))))
+    tools_.kept_members.keep(view_, made_);
   return outcome;
 }
 
@@ -135,7 +143,9 @@ void GroupReconcile::wait_for_members() {
   const size_t ready = count(&Member::ready);
   for (Member& member : pods_)
     if (!member.ready) watch_missing_claim(member.context, member.out);
-  std::string text = std::to_string(ready) + " of " + std::to_string(members_.min_count) + " members are ready";
+  std::string text = members_.whole
+                         ? how_many_are(&Member::ready, "ready")
+                         : std::to_string(ready) + " of " + std::to_string(members_.min_count) + " members are ready";
   if (const size_t waiting = pods_.size() - ready; waiting > 0) {
     text += "; " + std::to_string(waiting) + " more wait for their claims or resources";
     for (const Member& member : pods_)
@@ -181,7 +191,9 @@ bool GroupReconcile::others_give_way(const Conflicts& conflicts) const {
       if (pod == nullptr || pod->metadata.uid != consumer.uid) return false;
       const Membership membership = membership_of(view_, *pod);
       if (membership.state != Membership::State::kMember) return true;  // a single pod withdraws when it sees this
-      const GroupMembers rival = members_of(view_, membership, tools_.options);
+      std::optional<Whole> whole = open_whole(view_, tools_, membership);
+      const GroupMembers rival = whole ? members_of_whole(view_, membership, std::move(*whole), tools_.options)
+                                       : members_of(view_, membership, tools_.options);
       return !rival.launched && rank < rank_of(rival.waiting);
     });
   };

@@ -60,6 +60,8 @@ class GroupReconcile {
     bool marked = false;   // one was proven for this pod
     bool pinned = false;   // it has devices of only one node
     bool placed = false;   // held, and its node is known, or kube-scheduler's to find
+    bool lifting = false;  // its gate is lifted, or it is bound
+    uint32_t part = 0;     // of members_.whole
   };
 
   std::vector<Member> members_with_contexts();
@@ -67,6 +69,18 @@ class GroupReconcile {
   bool step_back();
   void judge();
   size_t count(bool Member::*what) const;
+
+  // The following are of the group, or in parts.cc of the groups that it consists of.
+  // The members of which this is true are min_count, or enough of the groups.
+  bool enough(bool Member::*what) const;
+  // By part of members_.whole: how many of its own members.
+  std::vector<uint32_t> count_by_part(bool Member::*what) const;
+  // True: members of groups that are not complete gave back what they hold, so that none is placed without the others.
+  bool withdraw_incomplete();
+  void add_parts(gang::GangRequest& request, const std::vector<size_t>& asked, uint32_t needed) const;
+  // "2 of 3 groups are ready; group ml/w1 has 1 of 4 members".
+  std::string how_many_are(bool Member::*what, const char* word) const;
+  std::vector<Member*> strays_of_parts();
 
   void wait_for_members();
   Duration since_last_member() const;

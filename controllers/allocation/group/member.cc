@@ -5,6 +5,7 @@
 
 #include "controllers/allocation/group/group_reconcile.h"
 #include "controllers/allocation/group/note.h"
+#include "controllers/allocation/group/whole.h"
 #include "controllers/allocation/kept/group_leaders.h"
 #include "controllers/allocation/kept/kept_members.h"
 #include "controllers/allocation/members/group_members.h"
@@ -54,6 +55,43 @@ ReconcileResult follow(const PodContext& context, const api::Pod& leader) {
   return out;
 }
 
+// The pod is below groups of groups that are not launched: one of their pods is reconciled for all.
+ReconcileResult reconcile_whole(const PodContext& alone, const Membership& membership, Whole whole) {
+  const View& view = alone.view;
+  const Tools& tools = alone.tools;
+  Membership refused = membership;
+  refused.group = whole.group;
+  refused.why = whole.why;
+  if (const size_t size = size_of_whole(view, whole); refused.why.empty() && size > kMaxGroupMembers)
+    refused.why = "its groups have " + std::to_string(size) + " pods, and at most " + std::to_string(kMaxGroupMembers) +
+                  " are placed together";
+  if (!refused.why.empty()) return wait_for_group(alone, refused);
+  const api::Pod* leader = leader_of_whole(view, tools, whole, alone.pod);
+  if (leader == nullptr) return {};
+  if (leader->metadata.uid != alone.pod.metadata.uid) {
+    ReconcileResult out = follow(alone, *leader);
+    out.enqueue.push_back(pod_key(leader->metadata.key()));
+    return out;
+  }
+  if (const Duration wait = tools.allocator.share_wait(membership.group.ns);
+      wait > Duration::zero() && size_of_whole(view, whole) > kManyMembers &&
+      !tools.gangs.has_found(whole.group.key())) {
+    ReconcileResult later;
+    later.requeue_in(wait);
+    later.goes_on = true;
+    return later;
+  }
+  const allocator::SliceLimit& slice = tools.allocator.options().slice;
+  const MonoTime began = slice.clock ? slice.clock->mono_now() : MonoTime{};
+  GroupMembers members = members_of_whole(view, membership, std::move(whole), tools.options);
+  if (members.launched) return reconcile_one(alone);
+  if (members.waiting.empty() || members.waiting.front()->metadata.uid != alone.pod.metadata.uid) return {};
+  auto made = std::make_shared<MemberFacts>(view, tools.options, membership, std::move(members));
+  const allocator::Allocator::Bill bill(tools.allocator, membership.group.ns);
+  const Duration spent = slice.clock ? slice.clock->mono_now() - began : Duration::zero();
+  return GroupReconcile(view, tools, std::move(made), spent).run();
+}
+
 }  // namespace
 
 ReconcileResult reconcile_member(const View& view, const api::Pod& pod, const Tools& tools,
@@ -61,6 +99,11 @@ ReconcileResult reconcile_member(const View& view, const api::Pod& pod, const To
   const PodFacts facts = derive_facts(view, pod, tools.options);
   const PodContext alone = context_of(view, pod, facts, tools);
   if (membership.state == Membership::State::kWaits) return wait_for_group(alone, membership);
+  if (!membership.above.empty()) {
+    if (std::optional<Whole> whole = open_whole(view, tools, membership))
+      return reconcile_whole(alone, membership, std::move(*whole));
+    if (membership.min_count < 2) return reconcile_one(alone);
+  }
   // Before anything is built from so many pods: each of them is reconciled.
   const std::string group = membership.group.key();
   if (is_too_large(view, group)) {

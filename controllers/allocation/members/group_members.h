@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -10,6 +11,7 @@
 #include "controllers/allocation/protocol.h"
 #include "pkg/base/timestamp.h"
 #include "pkg/protocol/groups.h"
+#include "pkg/protocol/wholes.h"
 
 namespace dra::allocation {
 
@@ -22,6 +24,11 @@ struct GroupMembers {
   std::vector<const api::Pod*> waiting;
   // A member was ungated or bound, and has not failed: the others join it one by one.
   bool launched = false;
+  // Of a group of groups, and by `waiting` the part of it. Null: a group of pods.
+  std::shared_ptr<const protocol::Whole> whole;
+  std::vector<uint32_t> part_of;
+  // The groups of groups that this one joins, which are launched; the widest first. All are placed in its domain.
+  std::vector<protocol::GroupRef> joins;
 };
 
 // The members of the group of a member pod (Membership::State::kMember).

@@ -72,15 +72,16 @@ void keep_at_home(const PodContext& context, nodes::NodeChoice& choice) {
       (context.group && !context.group->home))
     return;
   const Membership membership = membership_of(context.view, context.pod);
-  if (membership.topology.required.empty()) return;
+  const TopologyWish& wish = context.group && context.group->topology ? *context.group->topology : membership.topology;
+  if (wish.required.empty()) return;
   const Options& options = context.tools.options;
-  RequiredDomain domain(context.view, context.tools.inventory, topology_for(membership.topology, options));
+  RequiredDomain domain(context.view, context.tools.inventory, topology_for(wish, options));
   const std::optional<std::string> home =
       context.group ? context.group->home : domain.of_most(neighbours_of(context.view, context.pod, options).nodes);
   if (!home) return;
   choice.drop_nodes([&](const std::string_view node) { return domain.of(std::string(node)) != home; });
   if (!choice.nodes.empty()) return;
-  choice.why_none = "no node in the domain of " + membership.topology.required + " that its group is in takes this pod";
+  choice.why_none = "no node in the domain of " + wish.required + " that its group is in takes this pod";
   choice.why_is_whole = true;
 }
 

@@ -22,10 +22,12 @@ bool read(const WireValue& v, PodGroup& out, Trouble& t) {
         return section(spec, "schedulingPolicy", t,
                        [&](const WireValue& policy) {
                          return section(policy, "gang", t, [&](const WireValue& gang) {
-                           return field(gang, "minCount", out.min_count, t);
+                           return field(gang, "minCount", out.min_count, t) &&
+                                  field(gang, "minGroupCount", out.min_groups, t);
                          });
                        }) &&
                (out.min_count || field(spec, "minMember", out.min_count, t)) &&
+               field(spec, "parentCompositePodGroupName", out.parent, t) &&
                field(spec, "scheduleTimeoutSeconds", out.schedule_timeout_seconds, t) &&
                field_with(
                    spec, "resourceClaims", t,

@@ -16,9 +16,9 @@ using schema::ObjectType;
 constexpr size_t kMaxPath = 200;
 constexpr size_t kMaxValue = 64;
 
-// The PodGroups of scheduling.k8s.io (v1alpha2 of 1.36, v1beta1 of 1.37) and of scheduling.x-k8s.io in one table: only
-// the names matter. Raw: anything below is known not to forbid an allocation (where the group comes from, who preempts
-// it), or is judged elsewhere.
+// The PodGroups of scheduling.k8s.io (v1alpha2 of 1.36, v1beta1 of 1.37) and of scheduling.x-k8s.io, and
+// CompositePodGroups, in one table: only the names matter. Raw: anything below is known not to forbid an allocation
+// (where the group comes from, who preempts it), or is judged elsewhere.
 constexpr std::string_view kPodGroups = R"(
 type PodGroup
 1 metadata Raw
@@ -38,6 +38,7 @@ type PodGroupSpec
 10 minMember int32
 11 minResources Raw
 12 scheduleTimeoutSeconds int32
+13 parentCompositePodGroupName string
 
 type PodGroupResourceClaim
 1 name string
@@ -52,6 +53,7 @@ type BasicSchedulingPolicy
 
 type GangSchedulingPolicy
 1 minCount int32
+2 minGroupCount int32
 
 type PodGroupSchedulingConstraints
 1 topology []TopologyConstraint

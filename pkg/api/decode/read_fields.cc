@@ -157,6 +157,8 @@ constexpr UsedAnnotation kUsedAnnotations[] = {
     {"dra-controller-manager/same-across-members-preferred", 1025},
     {"dra-controller-manager/avoided-devices", 4096},
     {"dra-controller-manager/group", 32},                // on pods
+    {"dra-controller-manager/parent-group", 1025},       // on pods and PodGroups; a longer name than 253 names nothing
+    {"dra-controller-manager/min-groups", 32},           // on PodGroups
     {"dra-controller-manager/do-not-move", 16},          // on pods
     {"kubernetes.io/config.mirror", 64},                 // kubelet's, on mirror pods
     {"dra-controller-manager/topology-required", 320},   // on pods and PodGroups

@@ -18,7 +18,8 @@ struct KindFolder {
 // The kinds that this build serves.
 void register_all_kinds(KindRegistry& registry);
 
-// The linked tables of all kinds. Made at the first call, which any thread may make.
+// The linked tables of all kinds, as the served release has them (model/release.h). Made at the first call, which any
+// thread may make.
 const SchemaSet& builtin_schemas();
 
 }  // namespace dra::apiserver

@@ -6,6 +6,7 @@
 #include <map>
 #include <nlohmann/json.hpp>
 
+#include "pkg/apiserver/model/release.h"
 #include "pkg/base/strings.h"
 
 namespace dra::apiserver {
@@ -176,13 +177,14 @@ void send_aggregated(const Env& env, Call& call, bool core) {
 }
 
 Json version_document() {
+  const std::string minor = std::to_string(served_release());
   return {{"major", "1"},
-          {"minor", "36"},
+          {"minor", minor},
           {"emulationMajor", "1"},
-          {"emulationMinor", "36"},
+          {"emulationMinor", minor},
           {"minCompatibilityMajor", "1"},
-          {"minCompatibilityMinor", "35"},
-          {"gitVersion", "v1.36.2"},
+          {"minCompatibilityMinor", std::to_string(served_release() - 1)},
+          {"gitVersion", served_version()},
           {"gitCommit", ""},
           {"gitTreeState", "clean"},
           {"buildDate", "1970-01-01T00:00:00Z"},

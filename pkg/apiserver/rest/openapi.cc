@@ -8,6 +8,7 @@
 #include <set>
 
 #include "pkg/apiserver/kinds/folders.h"
+#include "pkg/apiserver/model/release.h"
 #include "pkg/apiserver/rest/openapi_v2.h"
 #include "pkg/base/strings.h"
 
@@ -154,7 +155,7 @@ Json v3_document(const KindRegistry& kinds, const GroupVersion& gv) {
     }
   }
   return {{"openapi", "3.0.0"},
-          {"info", {{"title", "Kubernetes"}, {"version", "v1.36.2"}}},
+          {"info", {{"title", "Kubernetes"}, {"version", served_version()}}},
           {"paths", paths},
           {"components", {{"schemas", writer.schemas()}}}};
 }

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <string_view>
 
+#include "pkg/apiserver/model/release.h"
 #include "pkg/apiserver/rest/call.h"
 #include "pkg/base/protobuf_wire.h"
 
@@ -10,7 +11,7 @@ namespace dra::apiserver {
 
 namespace {
 
-constexpr std::string_view kTitle = "Kubernetes", kVersion = "v1.36.2", kGvk = "x-kubernetes-group-version-kind";
+constexpr std::string_view kTitle = "Kubernetes", kGvk = "x-kubernetes-group-version-kind";
 constexpr std::string_view kParameters[] = {"dryRun", "fieldManager", "fieldValidation"};
 
 // A length-delimited field; numbers are those of gnostic's OpenAPIv2.proto.
@@ -41,7 +42,7 @@ std::string operation(const PatchPath& p) {
 std::string openapi_v2_protobuf(const std::vector<PatchPath>& paths) {
   std::string items;
   for (const PatchPath& p : paths) items += field(2, field(1, p.path) + field(2, field(8, operation(p))));
-  return field(1, "2.0") + field(2, field(1, kTitle) + field(2, kVersion)) + field(8, items) + field(9, "");
+  return field(1, "2.0") + field(2, field(1, kTitle) + field(2, served_version())) + field(8, items) + field(9, "");
 }
 
 std::string openapi_v2_json(const std::vector<PatchPath>& paths) {
@@ -52,7 +53,7 @@ std::string openapi_v2_json(const std::vector<PatchPath>& paths) {
   for (const PatchPath& p : paths)
     items[p.path] = {{"patch", {{"parameters", parameters}, {std::string(kGvk), gvk_json(p)}}}};
   return Json{{"swagger", "2.0"},
-              {"info", {{"title", kTitle}, {"version", kVersion}}},
+              {"info", {{"title", kTitle}, {"version", served_version()}}},
               {"paths", std::move(items)},
               {"definitions", Json::object()}}
       .dump();

@@ -40,6 +40,16 @@ void add_rails(inventory::Hash128& hash, const RailRule& rule) {
   for (const auto& [name, devices] : rule.running) add_values(hash, devices);
 }
 
+void add_part(inventory::Hash128& hash, const GroupPart& part) {
+  hash.add(part.parent.value_or(UINT32_MAX));
+  hash.add(part.need);
+  hash.add(part.members.size());
+  for (const uint32_t member : part.members) hash.add(member);
+  for (const std::string& level : part.topology.levels) hash.add(std::hash<std::string>{}(level));
+  hash.add(part.topology.required.value_or(UINT32_MAX));
+  for (const NodeId node : part.placed) hash.add(node);
+}
+
 }  // namespace
 
 inventory::Hash128 Session::identity(const GangRequest& request) {
@@ -61,6 +71,7 @@ inventory::Hash128 Session::identity(const GangRequest& request) {
   hash.add(request.topology.preferred.value_or(UINT32_MAX));
   for (const NodeId node : request.placed) hash.add(node);
   for (const RailRule& rule : request.rails) add_rails(hash, rule);
+  for (const GroupPart& part : request.parts) add_part(hash, part);
   return hash;
 }
 

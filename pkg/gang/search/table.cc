@@ -13,6 +13,43 @@ Error invalid(const GangRequest& request, const std::string& what) {
   return Error(Code::kInvalidArgument, "group " + quote(request.name) + ": " + what);
 }
 
+Error bad_part(const GangRequest& request, const GroupPart& part, const std::string& what) {
+  return Error(Code::kInvalidArgument, "group " + quote(request.name) + ": its part " + quote(part.name) + " " + what);
+}
+
+std::optional<Error> check_parts(const GangRequest& request) {
+  const std::vector<GroupPart>& parts = request.parts;
+  if (parts.size() > kMaxParts)
+    return Error(Code::kResourceExhausted, "group " + quote(request.name) + " consists of " +
+                                               std::to_string(parts.size()) + " groups; at most " +
+                                               std::to_string(kMaxParts) + " are decided together; split it");
+  std::vector<uint32_t> depth(parts.size(), 1);
+  std::vector<bool> has_children(parts.size(), false), seen(request.members.size(), false);
+  for (size_t p = 0; p < parts.size(); ++p) {
+    const GroupPart& part = parts[p];
+    if (part.parent.has_value() != (p > 0) || (p > 0 && *part.parent >= p))
+      return bad_part(request, part, "is not below an earlier part");
+    if (p > 0) {
+      depth[p] = depth[*part.parent] + 1;
+      has_children[*part.parent] = true;
+    }
+    if (depth[p] > kMaxPartDepth)
+      return bad_part(request, part,
+                      "is on level " + std::to_string(depth[p]) + " of its groups; at most " +
+                          std::to_string(kMaxPartDepth) + " are supported");
+    if (p > 0 && part.topology.required && *part.topology.required >= part.topology.levels.size())
+      return bad_part(request, part, "requires a topology level that it does not name");
+    for (const uint32_t member : part.members) {
+      if (member >= seen.size() || seen[member]) return bad_part(request, part, "has a member that is not its own");
+      seen[member] = true;
+    }
+  }
+  for (size_t p = 0; p < parts.size(); ++p)
+    if (has_children[p] && !parts[p].members.empty())
+      return bad_part(request, parts[p], "has members and groups; it can have one or the other");
+  return std::nullopt;
+}
+
 std::optional<Error> check(const GangRequest& request) {
   if (request.members.size() > kMaxMembers)
     return Error(Code::kResourceExhausted, "group " + quote(request.name) + " has " +
@@ -41,7 +78,7 @@ std::optional<Error> check(const GangRequest& request) {
   for (const RailRule& rule : request.rails)
     if (rule.of.size() != request.members.size())
       return invalid(request, "rule about " + quote(rule.attribute) + " is not about the members that wait");
-  return std::nullopt;
+  return request.parts.empty() ? std::nullopt : check_parts(request);
 }
 
 class Compiler {

@@ -187,6 +187,9 @@ JudgedPod judge_with_group(Answer& answer, State& state, const api::Pod& pod, co
     return found;
   };
   if (member.state != Membership::State::kMember) return on_its_rails();
+  if (!member.above.empty())
+    answer.notes.push_back(member.group.shown() + " is placed together with other groups below " +
+                           member.above.front().shown() + "; only " + member.group.shown() + " is judged here");
   if (!is_started(view, member) && options.node.empty()) return judge_group(state, view, member, pod, alone);
   judged = on_its_rails();
   say_first(judged, {"GroupMember",

@@ -46,6 +46,7 @@ inline constexpr std::string_view kUpdateClaimsRole = "update-claims";
 inline constexpr std::string_view kJobsRole = "allocation-recreate-jobs";
 // Reads PodGroups, where they are served (group_watches.h).
 inline constexpr std::string_view kGroupsRole = "allocation-groups";
+inline constexpr std::string_view kCompositesRole = "allocation-composites";
 
 // The controllers' roles, in the order of controllers/list.inc; then those of allocation that only single pods need,
 // events, component-probe and leader-election.

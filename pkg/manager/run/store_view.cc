@@ -1,7 +1,10 @@
 #include "pkg/manager/run/store_view.h"
 
+#include <set>
+
 #include "pkg/protocol/groups.h"
 #include "pkg/protocol/pod_claims.h"
+#include "pkg/protocol/wholes.h"
 
 namespace dra::manager {
 
@@ -43,6 +46,10 @@ void add_indexes(Stores& stores) {
   stores.pods->add_index("started-group", [](const api::Pod& pod) {
     const std::optional<protocol::GroupRef> group = protocol::group_of(pod);
     return group && protocol::has_started(pod) ? std::vector<std::string>{group->key()} : std::vector<std::string>{};
+  });
+  stores.pods->add_index("parent-group", [](const api::Pod& pod) {
+    std::string parent = protocol::parent_key_of(pod);
+    return parent.empty() ? std::vector<std::string>{} : std::vector<std::string>{std::move(parent)};
   });
   if (stores.slices)
     stores.slices->add_index("pool", [](const api::ResourceSlice& slice) {
@@ -148,6 +155,16 @@ std::vector<const api::Pod*> StoreView::started_of_group(std::string_view key, s
 const api::PodGroup* StoreView::pod_group(reconcile::GroupApi api, std::string_view key) const {
   return stores_.groups ? stores_.groups->find(api, key) : nullptr;
 }
+std::vector<std::string> StoreView::child_groups(std::string_view parent) const {
+  std::set<std::string> keys;
+  if (stores_.groups)
+    for (std::string& key : stores_.groups->children(parent)) keys.insert(std::move(key));
+  // Pods of a Job name it themselves. So many pods are not placed together.
+  for (const auto& pod : stores_.pods->by_index("parent-group", parent, protocol::kMaxGroupMembers))
+    if (const std::optional<protocol::GroupRef> group = protocol::group_of(*pod)) keys.insert(group->key());
+  return {keys.begin(), keys.end()};
+}
+
 reconcile::GroupsKnown StoreView::groups_known(reconcile::GroupApi api) const {
   return stores_.groups ? stores_.groups->known(api) : reconcile::GroupsKnown{};
 }

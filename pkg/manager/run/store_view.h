@@ -19,6 +19,8 @@ class GroupSource {
   virtual ~GroupSource() = default;
   virtual const api::PodGroup* find(reconcile::GroupApi api, std::string_view key) const = 0;
   virtual reconcile::GroupsKnown known(reconcile::GroupApi api) const = 0;
+  // Keys of the PodGroups that name this one ("namespace/name") as the group above them.
+  virtual std::vector<std::string> children(std::string_view parent) const = 0;
 };
 
 // The stores of all objects that reconcilers see. Pods and claims have the indexes of add_indexes().
@@ -78,6 +80,7 @@ class StoreView : public reconcile::View {
   std::vector<const api::Pod*> started_of_group(std::string_view key, size_t most) const override;
   const api::PodGroup* pod_group(reconcile::GroupApi api, std::string_view key) const override;
   reconcile::GroupsKnown groups_known(reconcile::GroupApi api) const override;
+  std::vector<std::string> child_groups(std::string_view parent) const override;
   std::shared_ptr<const api::Pod> watched_pod(std::string_view key) const override;
   uint64_t rewinds() const override;
   reconcile::Presence live_presence(const reconcile::Ref& object) const override {

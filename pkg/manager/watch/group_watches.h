@@ -1,4 +1,5 @@
-// GroupWatches: PodGroups of scheduling.k8s.io and scheduling.x-k8s.io, watched once the first pod names one.
+// GroupWatches: PodGroups of scheduling.k8s.io and scheduling.x-k8s.io, watched once the first pod names one, and
+// CompositePodGroups, once the first group names one.
 //
 // An API that is not served, or that this manager may not read, has no PodGroups here, and known() says why; both are
 // checked again every minute. Belongs to the reactor's thread.
@@ -6,7 +7,9 @@
 
 #include <array>
 #include <functional>
+#include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -43,12 +46,17 @@ class GroupWatches : public GroupSource {
 
   const api::PodGroup* find(reconcile::GroupApi api, std::string_view key) const override;
   reconcile::GroupsKnown known(reconcile::GroupApi api) const override;
+  std::vector<std::string> children(std::string_view parent) const override;
 
  private:
   struct Watched {
     std::unique_ptr<client::Informer<api::PodGroup>> informer;  // null: the version is not known yet
     std::string version;                                        // of `informer`
     bool needed = false, denied = false;
+    // Some version had them, and discovery has not said since, twice in a row, that none has (one answer may be an
+    // error): a version that ends, as v1alpha2 does in 1.37, is no reason to place pods of groups one by one.
+    bool served = false;
+    uint32_t in_none = 0;                                                          // answers of discovery in a row
     Handle question;                                                               // which version has PodGroups
     reconcile::GroupsKnown reported{reconcile::GroupsKnown::State::kListing, ""};  // last reported
     Handle timer;
@@ -59,6 +67,8 @@ class GroupWatches : public GroupSource {
   // The first version of the server that has PodGroups is watched; if none has, the one that is known to have had them.
   void watch(reconcile::GroupApi api, const std::string& version);
   void record_if_new(reconcile::GroupApi api);
+  void note_parent(reconcile::GroupApi api, const std::string& key, const api::PodGroup* before,
+                   const api::PodGroup* after);
 
   Reactor& reactor_;
   client::Transport& transport_;
@@ -67,7 +77,8 @@ class GroupWatches : public GroupSource {
   const std::shared_ptr<client::ServerTraits> traits_;
   const Preflight& preflight_;
   Hooks hooks_;
-  std::array<Watched, 2> watched_;
+  std::array<Watched, reconcile::kGroupApis> watched_;
+  std::map<std::string, std::set<std::string>, std::less<>> children_;  // keys of groups, by parent_key_of()
   bool stopped_ = false;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
 };

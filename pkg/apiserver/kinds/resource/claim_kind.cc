@@ -5,6 +5,7 @@
 #include "pkg/apiserver/kinds/resource/claim_spec.h"
 #include "pkg/apiserver/kinds/resource/claim_status.h"
 #include "pkg/apiserver/kinds/resource/kinds.h"
+#include "pkg/apiserver/kinds/resource/release_fields.h"
 #include "pkg/apiserver/validation/content.h"
 #include "pkg/apiserver/validation/go_render.h"
 #include "pkg/apiserver/validation/json_read.h"
@@ -41,6 +42,14 @@ class ResourceClaimKind : public Kind {
 
   void set_defaults(Json& object) const override {
     if (Json* spec = writable_member(object, "spec")) default_claim_spec(*spec);
+  }
+
+  void prepare_for_create(const WriteContext&, Json& object) const override {
+    if (Json* spec = writable_member(object, "spec")) drop_claim_fields_of_137(*spec, nullptr);
+  }
+
+  void prepare_for_update(const WriteContext&, Json& object, const Json& old) const override {
+    if (Json* spec = writable_member(object, "spec")) drop_claim_fields_of_137(*spec, member(old, "spec"));
   }
 
   void prepare_for_status_update(const WriteContext&, Json& object, const Json& old) const override {
@@ -103,6 +112,12 @@ class ResourceClaimTemplateKind : public Kind {
     if (Json* inner = writable_member(*spec, "spec")) default_claim_spec(*inner);
   }
 
+  void prepare_for_create(const WriteContext&, Json& object) const override { drop_disabled(object, nullptr); }
+
+  void prepare_for_update(const WriteContext&, Json& object, const Json& old) const override {
+    drop_disabled(object, member_at(old, "spec.spec"));
+  }
+
   FieldErrors validate_before_metadata(const WriteContext& ctx, const Json& object) const override {
     FieldErrors out;
     check_admin_access(out, ctx, member(member(object, "spec"), "spec"));
@@ -128,6 +143,12 @@ class ResourceClaimTemplateKind : public Kind {
   }
 
  private:
+  static void drop_disabled(Json& object, const Json& old_spec) {
+    Json* spec = writable_member(object, "spec");
+    Json* inner = spec == nullptr ? nullptr : writable_member(*spec, "spec");
+    if (inner != nullptr) drop_claim_fields_of_137(*inner, old_spec);
+  }
+
   // Generated claims inherit only labels and annotations; everything else is refused.
   static void check_template_metadata(FieldErrors& out, const FieldPath& path, const Json& meta) {
     check_labels(out, path.child("labels"), member(meta, "labels"));

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "pkg/apiserver/kinds/resource/parts.h"
+#include "pkg/apiserver/kinds/resource/release_fields.h"
 #include "pkg/apiserver/validation/content.h"
 #include "pkg/apiserver/validation/json_read.h"
 
@@ -11,7 +12,7 @@ namespace dra::apiserver {
 namespace {
 
 constexpr const char* kExactFields[] = {"deviceClassName", "selectors",   "allocationMode", "count",
-                                        "adminAccess",     "tolerations", "capacity"};
+                                        "adminAccess",     "tolerations", "capacity",       "derivedAttributes"};
 
 // A request that v1beta1 sent without a class has an explicit empty mode (claim_spec_from_v1beta1): that version
 // defaults mode and count only if there is a class.
@@ -179,6 +180,7 @@ void check_claim_spec(FieldErrors& out, const FieldPath& path, const Json& spec)
                check_references(o, p.child("requests"), member(config, "requests"), names);
                check_device_configuration(o, p, config, false);
              });
+  check_claim_fields_of_137(out, path, spec);
 }
 
 void check_admin_access(FieldErrors& out, const WriteContext& ctx, const Json& spec) {

@@ -11,6 +11,8 @@ void add_resource_kinds(KindRegistry& registry);
 KindInfo resource_claim_info();
 std::unique_ptr<Kind> make_device_class_kind();
 std::unique_ptr<Kind> make_device_taint_rule_kind();
+// Served with the gate DRAResourcePoolStatus.
+std::unique_ptr<Kind> make_pool_status_request_kind();
 std::unique_ptr<Kind> make_resource_claim_kind();
 std::unique_ptr<Kind> make_resource_claim_template_kind();
 std::unique_ptr<Kind> make_resource_slice_kind();

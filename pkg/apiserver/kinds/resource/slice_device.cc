@@ -6,6 +6,7 @@
 #include "pkg/api/quantity.h"
 #include "pkg/api/semver.h"
 #include "pkg/apiserver/kinds/resource/parts.h"
+#include "pkg/apiserver/kinds/resource/release_fields.h"
 #include "pkg/apiserver/kinds/resource/slice_spec.h"
 #include "pkg/apiserver/validation/content.h"
 #include "pkg/apiserver/validation/go_render.h"
@@ -281,11 +282,14 @@ void check_device(FieldErrors& out, const FieldPath& path, const Json& device, c
   const FieldPath attributes = path.child("attributes");
   for (const auto& [key, attribute] : map_of(device, "attributes").items()) {
     check_attribute_name(out, attributes, key);
+    check_slashes(out, attributes, key, member(old_device, "attributes"));
     check_attribute(out, attributes.key(shown_key(key)), attribute);
   }
   // Unchanged policies and taints are not checked again: their rules became stricter over time.
   if (old_device.is_null() || !semantic_equal(member(old_device, "capacity"), member(device, "capacity"))) {
     check_capacities(out, path.child("capacity"), device);
+    for (const auto& [key, capacity] : map_of(device, "capacity").items())
+      check_slashes(out, path.child("capacity"), key, member(old_device, "capacity"));
   }
   if (old_device.is_null() || !semantic_equal(member(old_device, "taints"), member(device, "taints"))) {
     check_list(out, path.child("taints"), member(device, "taints"), kMaxTaints, check_taint);
@@ -294,6 +298,7 @@ void check_device(FieldErrors& out, const FieldPath& path, const Json& device, c
             check_counter_consumption, [](const Json& c) { return text_of(c, "counterSet"); });
   if (per_device_node_selection) {
     check_device_nodes(out, path, device);
+    check_one_term(out, path.child("nodeSelector"), member(device, "nodeSelector"), member(old_device, "nodeSelector"));
   } else if (is_set(device, "nodeName") || is_set(device, "nodeSelector") || is_set(device, "allNodes")) {
     out.push_back(invalid_value(path, nullptr,
                                 "`nodeName`, `nodeSelector` and `allNodes` can only be set if `perDeviceNodeSelection` "

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "pkg/apiserver/kinds/resource/parts.h"
+#include "pkg/apiserver/kinds/resource/release_fields.h"
 #include "pkg/apiserver/validation/content.h"
 #include "pkg/apiserver/validation/go_render.h"
 #include "pkg/apiserver/validation/json_read.h"
@@ -159,6 +160,7 @@ void slice_spec_to_v1beta1(Json& spec) {
 }
 
 void drop_disabled_slice_fields(Json& spec, const Json& old_spec) {
+  drop_slice_fields_of_137(spec, old_spec);
   bool keep_lists = false;
   bool keep_mappings = false;
   for (const auto& device : list_of(old_spec, "devices")) {
@@ -217,6 +219,7 @@ void check_slice_spec(FieldErrors& out, const FieldPath& path, const Json& spec,
       [](const Json& device) { return text_of(device, "name"); });
   check_set(out, path.child("sharedCounters"), member(spec, "sharedCounters"), kMaxCounterSets, check_counter_set,
             [](const Json& set) { return text_of(set, "name"); });
+  check_slice_fields_of_137(out, path, spec, old_spec);
 }
 
 }  // namespace dra::apiserver

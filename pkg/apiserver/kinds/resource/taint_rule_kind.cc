@@ -1,9 +1,10 @@
-// DeviceTaintRule, as kube-apiserver 1.36 serves it in v1beta2 and v1alpha3.
+// DeviceTaintRule, as kube-apiserver 1.36 serves it in v1beta2 and v1alpha3, and 1.37 in v1.
 #include <nlohmann/json.hpp>
 
 #include "pkg/apiserver/kinds/kind_info.h"
 #include "pkg/apiserver/kinds/resource/kinds.h"
 #include "pkg/apiserver/kinds/resource/parts.h"
+#include "pkg/apiserver/model/release.h"
 #include "pkg/apiserver/validation/content.h"
 #include "pkg/apiserver/validation/json_read.h"
 #include "pkg/base/strings.h"
@@ -98,8 +99,13 @@ class DeviceTaintRuleKind : public Kind {
 }  // namespace
 
 std::unique_ptr<Kind> make_device_taint_rule_kind() {
-  KindInfo i = kind_info({"resource.k8s.io", "v1beta2"}, "resource/v1beta2", "DeviceTaintRule", "devicetaintrules",
-                         "devicetaintrule", false);
+  const bool stable = served_release() >= 37;
+  KindInfo i = kind_info({"resource.k8s.io", stable ? "v1" : "v1beta2"}, stable ? "resource/v1" : "resource/v1beta2",
+                         "DeviceTaintRule", "devicetaintrules", "devicetaintrule", false);
+  if (stable)
+    i.served.push_back({{"resource.k8s.io", "v1beta2"},
+                        "resource/v1beta2",
+                        "resource.k8s.io/v1beta2 DeviceTaintRule is deprecated in v1.39+, unavailable in v1.42+"});
   i.served.push_back({{"resource.k8s.io", "v1alpha3"},
                       "resource/v1alpha3",
                       "resource.k8s.io/v1alpha3 DeviceTaintRule is deprecated in v1.36+, unavailable in v1.39+"});

@@ -3,6 +3,7 @@
 
 #include "pkg/apiserver/kinds/kind_info.h"
 #include "pkg/apiserver/kinds/scheduling/kinds.h"
+#include "pkg/apiserver/model/release.h"
 #include "pkg/apiserver/validation/content.h"
 #include "pkg/apiserver/validation/json_read.h"
 
@@ -11,10 +12,25 @@ namespace dra::apiserver {
 namespace {
 
 KindInfo pod_group_info() {
-  KindInfo info =
-      kind_info({"scheduling.k8s.io", "v1alpha2"}, "scheduling/v1alpha2", "PodGroup", "podgroups", "podgroup", true);
+  KindInfo info = scheduling_kind_info("PodGroup", "podgroups", "podgroup");
   with_status(info);
   return info;
+}
+
+// Where the template comes from: the same two names in v1alpha2 and, from 1.37 on, v1beta1.
+struct TemplateReference {
+  const char* field = "podGroupTemplateRef";
+  const char* workload = "workloadName";
+  const char* name = "podGroupTemplateName";
+};
+bool has_workload_ref() {
+  return served_release() >= 37;
+}
+TemplateReference reference_names() {
+  return has_workload_ref() ? TemplateReference{"workloadRef", "workloadName", "templateName"} : TemplateReference{};
+}
+const Json& reference_of(const Json& spec) {
+  return has_workload_ref() ? member(spec, "workloadRef") : member_at(spec, "podGroupTemplateRef.workload");
 }
 
 std::string policy_word(const Json& spec) {
@@ -24,7 +40,7 @@ std::string policy_word(const Json& spec) {
 std::string status_word(const Json& object) {
   std::string word = "Pending", disrupted;
   for (const Json& condition : list_of(member(object, "status"), "conditions")) {
-    if (text_of(condition, "type") == "PodGroupScheduled")
+    if (text_of(condition, "type") == (has_workload_ref() ? "PodGroupInitiallyScheduled" : "PodGroupScheduled"))
       word = text_of(condition, "status") == "True" ? "Scheduled" : "Unschedulable";
     if (text_of(condition, "type") == "DisruptionTarget") disrupted = text_of(condition, "reason");
   }
@@ -35,16 +51,20 @@ class PodGroupKind : public Kind {
  public:
   using Kind::Kind;
 
+  void set_defaults(Json& object) const override {
+    if (has_workload_ref() && member(object, "spec").is_object())
+      set_default(object["spec"], "disruptionMode", {{"single", Json::object()}});
+  }
   void prepare_for_create(const WriteContext&, Json& object) const override {
     Json& spec = object_member(object, "spec");
     drop_disabled_group_fields(spec);
-    spec["disruptionMode"] = "Pod";  // the default, which answers contain anyway
+    if (!has_workload_ref()) spec["disruptionMode"] = "Pod";  // the default, which answers contain anyway
   }
   void prepare_for_update(const WriteContext&, Json& object, const Json&) const override {
     Json& spec = object_member(object, "spec");
     const Json mode = member(spec, "disruptionMode");
     drop_disabled_group_fields(spec);
-    spec["disruptionMode"] = mode;
+    if (!has_workload_ref()) spec["disruptionMode"] = mode;
   }
   void prepare_for_status_update(const WriteContext&, Json& object, const Json&) const override {
     object_member(object, "status")
@@ -55,9 +75,11 @@ class PodGroupKind : public Kind {
     FieldErrors out;
     const FieldPath path("spec");
     const Json& spec = member(object, "spec");
-    if (is_set(spec, "podGroupTemplateRef")) check_reference(out, path.child("podGroupTemplateRef"), spec);
+    const char* field = reference_names().field;
+    if (is_set(spec, field)) check_reference(out, path.child(field), spec);
     check_scheduling_policy(out, path.child("schedulingPolicy"), member(spec, "schedulingPolicy"));
     check_scheduling_constraints(out, path.child("schedulingConstraints"), member(spec, "schedulingConstraints"));
+    check_group_fields_of_137(out, path, spec);
     return out;
   }
   FieldErrors validate_update(const WriteContext&, const Json& object, const Json& old) const override {
@@ -65,10 +87,21 @@ class PodGroupKind : public Kind {
     const FieldPath path("spec");
     const Json& spec = member(object, "spec");
     const Json& before = member(old, "spec");
-    for (const char* key : {"podGroupTemplateRef", "schedulingPolicy", "schedulingConstraints"})
+    for (const char* key : {reference_names().field, "schedulingPolicy", "schedulingConstraints"}) {
+      // minCount may change from 1.37 on.
+      if (has_workload_ref() && key == std::string_view("schedulingPolicy") &&
+          policy_word(spec) == policy_word(before)) {
+        check_scheduling_policy(out, path.child(key), member(spec, key));
+        continue;
+      }
       check_unchanged(out, path.child(key), member(spec, key), member(before, key));
-    if (text_of(spec, "disruptionMode") != text_of(before, "disruptionMode"))
+    }
+    if (has_workload_ref()) {
+      for (const char* key : {"disruptionMode", "priorityClassName", "priority", "parentCompositePodGroupName"})
+        check_unchanged(out, path.child(key), member(spec, key), member(before, key));
+    } else if (text_of(spec, "disruptionMode") != text_of(before, "disruptionMode")) {
       out.push_back(forbidden(path.child("disruptionMode"), ""));
+    }
     return out;
   }
   FieldErrors validate_status_update(const WriteContext&, const Json& object, const Json&) const override {
@@ -79,23 +112,16 @@ class PodGroupKind : public Kind {
 
   // The referenced Workload must exist and have the template.
   StatusOr<void> admit_create(const WriteContext& ctx, Json& object) const override {
-    const Json& reference = member_at(object, "spec.podGroupTemplateRef.workload");
-    const std::string& workload = text_of(reference, "workloadName");
-    const std::string& wanted = text_of(reference, "podGroupTemplateName");
+    const Json& reference = reference_of(member(object, "spec"));
+    const std::string& workload = text_of(reference, reference_names().workload);
+    const std::string& wanted = text_of(reference, reference_names().name);
     // Validation refuses an invalid name.
     if (!dns_subdomain_problems(workload).empty() || !dns_label_problems(wanted).empty() || ctx.reader == nullptr)
       return {};
-    const auto found = ctx.reader->find("scheduling.k8s.io", "workloads", ctx.namespace_, workload);
-    const auto refuse = [&](const std::string& why) {
+    if (const auto why = why_no_template(ctx, workload, wanted, false))
       return fail_status(forbidden_status(info().group_resource(), text_of(member(object, "metadata"), "name"),
-                                          "PodGroup rejected: " + why));
-    };
-    if (!found) return refuse("Workload \"" + workload + "\" not found");
-    if (is_set(member(*found, "metadata"), "deletionTimestamp"))
-      return refuse("Workload \"" + workload + "\" is being deleted");
-    for (const Json& one : list_of(member(*found, "spec"), "podGroupTemplates"))
-      if (text_of(one, "name") == wanted) return {};
-    return refuse("PodGroupTemplate \"" + wanted + "\" not found in Workload \"" + workload + "\"");
+                                          "PodGroup rejected: " + *why));
+    return {};
   }
 
   std::vector<TableColumn> columns() const override {
@@ -111,13 +137,18 @@ class PodGroupKind : public Kind {
   Json cells(const Json& object, WallTime now) const override {
     const Json& meta = member(object, "metadata");
     const Json& spec = member(object, "spec");
-    const std::string& workload = text_of(member_at(spec, "podGroupTemplateRef.workload"), "workloadName");
+    const std::string& workload = text_of(reference_of(spec), "workloadName");
     return Json::array({text_of(meta, "name"), policy_word(spec), workload.empty() ? "<none>" : workload,
                         status_word(object), age_cell(member(meta, "creationTimestamp"), now)});
   }
 
  private:
   static void check_reference(FieldErrors& out, const FieldPath& path, const Json& spec) {
+    if (has_workload_ref()) {
+      check_long_name(out, path, member(spec, "workloadRef"), "workloadName");
+      check_short_name(out, path, member(spec, "workloadRef"), "templateName");
+      return;
+    }
     const Json& reference = member(spec, "podGroupTemplateRef");
     if (!is_set(reference, "workload")) return out.push_back(invalid(path, "", "must specify one of: `workload`"));
     const FieldPath at = path.child("workload");

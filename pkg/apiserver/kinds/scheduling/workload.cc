@@ -6,6 +6,7 @@
 #include "pkg/apiserver/kinds/kind_info.h"
 #include "pkg/apiserver/kinds/scheduling/kinds.h"
 #include "pkg/apiserver/model/json_text.h"
+#include "pkg/apiserver/model/release.h"
 #include "pkg/apiserver/validation/content.h"
 #include "pkg/apiserver/validation/json_read.h"
 
@@ -54,7 +55,52 @@ void check_templates(FieldErrors& out, const FieldPath& path, const Json& templa
     check_short_name(out, at, one, "name");
     check_scheduling_policy(out, at.child("schedulingPolicy"), member(one, "schedulingPolicy"));
     check_scheduling_constraints(out, at.child("schedulingConstraints"), member(one, "schedulingConstraints"));
+    check_group_fields_of_137(out, at, one);
   }
+}
+
+// `depth`: the level of these templates, from 1.
+void check_composites(FieldErrors& out, const FieldPath& path, const Json& templates, int depth) {
+  if (templates.size() > kMaxTemplates)
+    return out.push_back(too_many(path, static_cast<int64_t>(templates.size()), kMaxTemplates));
+  std::set<std::string> names;
+  size_t i = 0;
+  for (const Json& one : templates) {
+    const FieldPath at = path.index(i++);
+    if (!names.insert(text_of(one, "name")).second) out.push_back(duplicate(at, text_of(one, "name")));
+    if (depth >= kMaxTemplateDepth) {
+      out.push_back(invalid(at, text_of(one, "name"), "must not exceed the maximum tree depth of 4"));
+      continue;
+    }
+    check_short_name(out, at, one, "name");
+    check_scheduling_policy(out, at.child("schedulingPolicy"), member(one, "schedulingPolicy"), "minGroupCount");
+    check_scheduling_constraints(out, at.child("schedulingConstraints"), member(one, "schedulingConstraints"));
+    Json own = one;  // its children are checked below
+    own.erase("compositePodGroupTemplates");
+    check_group_fields_of_137(out, at, own);
+    const Json& groups = list_of(one, "podGroupTemplates");
+    const Json& composites = list_of(one, "compositePodGroupTemplates");
+    if (groups.empty() && composites.empty())
+      out.push_back(invalid(at, "", "must specify at least one of: `podGroupTemplates`, `compositePodGroupTemplates`"));
+    if (!groups.empty()) check_templates(out, at.child("podGroupTemplates"), groups);
+    check_composites(out, at.child("compositePodGroupTemplates"), composites, depth + 1);
+  }
+}
+
+void check_all_templates(FieldErrors& out, const FieldPath& path, const Json& spec) {
+  if (served_release() < 37)
+    return check_templates(out, path.child("podGroupTemplates"), list_of(spec, "podGroupTemplates"));
+  const Json& groups = list_of(spec, "podGroupTemplates");
+  const Json& composites = list_of(spec, "compositePodGroupTemplates");
+  if (!composites.empty() && !serves_gate(kCompositeGate))
+    return out.push_back(forbidden(path.child("compositePodGroupTemplates"), ""));
+  if (!groups.empty() && !composites.empty())
+    out.push_back(invalid(path, "{podGroupTemplates, compositePodGroupTemplates}",
+                          "must specify exactly one of: `compositePodGroupTemplates`, `podGroupTemplates`"));
+  if (groups.empty() && composites.empty())
+    out.push_back(invalid(path, "", "must specify one of: `compositePodGroupTemplates`, `podGroupTemplates`"));
+  if (!groups.empty()) check_templates(out, path.child("podGroupTemplates"), groups);
+  check_composites(out, path.child("compositePodGroupTemplates"), composites, 1);
 }
 
 class WorkloadKind : public DescribedKind {
@@ -63,7 +109,7 @@ class WorkloadKind : public DescribedKind {
 
   FieldErrors validate_update(const WriteContext&, const Json& object, const Json& old) const override {
     FieldErrors out;
-    for (const char* key : {"controllerRef", "podGroupTemplates"})
+    for (const char* key : {"controllerRef", "podGroupTemplates", "compositePodGroupTemplates"})
       check_unchanged(out, FieldPath("spec").child(key), member(member(object, "spec"), key),
                       member(member(old, "spec"), key));
     return out;
@@ -75,7 +121,7 @@ FieldErrors check_workload(const Json& object) {
   const FieldPath path("spec");
   const Json& spec = member(object, "spec");
   if (is_set(spec, "controllerRef")) check_controller(out, path.child("controllerRef"), member(spec, "controllerRef"));
-  check_templates(out, path.child("podGroupTemplates"), list_of(spec, "podGroupTemplates"));
+  check_all_templates(out, path, spec);
   return out;
 }
 
@@ -89,8 +135,7 @@ void prepare_workload(Json& object) {
 
 std::unique_ptr<Kind> make_workload_kind() {
   KindDescription d;
-  d.info =
-      kind_info({"scheduling.k8s.io", "v1alpha2"}, "scheduling/v1alpha2", "Workload", "workloads", "workload", true);
+  d.info = scheduling_kind_info("Workload", "workloads", "workload");
   d.prepare = prepare_workload;
   d.check = check_workload;
   d.columns = {described_age()};

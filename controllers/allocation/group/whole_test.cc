@@ -1,0 +1,117 @@
+// Groups of groups: all of them that are needed together, or none; the rest join later.
+#include <nlohmann/json.hpp>
+
+#include "controllers/allocation/allocation_fixture.h"
+#include "pkg/protocol/wholes.h"
+
+namespace dra::allocation {
+
+using namespace protocol;
+using namespace reconcile;
+
+namespace {
+
+class WholeTest : public AllocationTest {
+ protected:
+  WholeTest() { quiet_claims = true; }
+
+  void group(const std::string& name, int32_t min_count, const std::string& min_groups = "") {
+    api::PodGroup made = test::named<api::PodGroup>(name);
+    if (min_count > 0) made.min_count = min_count;
+    if (!min_groups.empty())
+      made.metadata.annotations[std::string(kMinGroupsAnnotation)] = min_groups;
+    else
+      made.metadata.annotations[std::string(kParentGroupAnnotation)] = "whole";
+    view.groups[GroupApi::kCore].insert_or_assign("default/" + name, made);
+  }
+  // A member of the group; later letters are younger. Its claim is "c<name>".
+  void member(const std::string& name, const std::string& of) {
+    api::Pod pod = make_pod(name, {"c" + name});
+    pod.metadata.creation_timestamp = "2026-01-01T00:00:0" + std::to_string(name[0] - 'a') + "Z";
+    pod.pod_group_name = of;
+    view.put(pod);
+    put(make_claim("c" + name));
+  }
+  api::ResourceClaim hold(const std::string& name, const std::string& node, const std::string& device) {
+    api::ResourceClaim claim = allocated("c" + name, node, device, true, {name});
+    claim.status.allocation->allocation_timestamp = format_rfc3339(view.time);
+    put(claim);
+    return claim;
+  }
+};
+
+// Four devices: the head and two groups of two workers do not fit, whatever fits alone.
+TEST_F(WholeTest, AllOrNothing) {
+  group("whole", 0, "3");
+  group("head", 0);
+  group("w1", 2);
+  group("w2", 2);
+  for (const auto& [name, of] :
+       {std::pair("a", "head"), std::pair("b", "w1"), std::pair("c", "w1"), std::pair("d", "w2"), std::pair("e", "w2")})
+    member(name, of);
+  EXPECT_NE(pass("a").find("event GroupWaits"), std::string::npos);
+  EXPECT_NE(event().note.find("group default/whole: 3 of its groups must be placed together"), std::string::npos)
+      << event().note;
+  EXPECT_EQ(pass("b"), "");
+  ASSERT_FALSE(last.enqueue.empty());
+  EXPECT_EQ(last.enqueue.front().object, "default/a") << "one pod is reconciled for all";
+  inventory.apply_slice(test::local_slice("gpu.example.com", "n1", "gpu-", 3));
+  EXPECT_EQ(pass("a"), "allocate ca, allocate cb, allocate cc, allocate cd, allocate ce");
+}
+
+TEST_F(WholeTest, SomeOfTheGroupsAreEnoughAndTheRestJoinLater) {
+  group("whole", 0, "2");
+  group("head", 0);
+  group("w1", 2);
+  group("w2", 2);
+  for (const auto& [name, of] :
+       {std::pair("a", "head"), std::pair("b", "w1"), std::pair("c", "w1"), std::pair("d", "w2"), std::pair("e", "w2")})
+    member(name, of);
+  EXPECT_EQ(pass("a"), "allocate ca, allocate cb, allocate cc");
+  hold("a", "n1", "gpu-0");
+  hold("b", "n1", "gpu-1");
+  hold("c", "n2", "gpu-0");
+  EXPECT_EQ(pass("a"), "prove ca, prove cb, prove cc");
+  // Launched: the others wait as a group of their own.
+  for (const char* name : {"a", "b", "c"}) {
+    proven(*view.claim(std::string("default/c") + name), name);
+    api::Pod started = view.pods.at(std::string("default/") + name);
+    started.scheduling_gates.clear();
+    started.node_name = "n1";
+    view.put(started);
+  }
+  EXPECT_NE(pass("d").find("event GroupWaits"), std::string::npos);
+  EXPECT_NE(event().note.find("group default/w2: 2 members must be placed together"), std::string::npos)
+      << event().note;
+  inventory.apply_slice(test::local_slice("gpu.example.com", "n2", "gpu-", 3));
+  EXPECT_EQ(pass("d"), "allocate cd, allocate ce");
+}
+
+TEST_F(WholeTest, AGroupThatIsNotCompleteGivesBackWhatItHolds) {
+  group("whole", 0, "1");
+  group("w1", 2);
+  group("w2", 2);
+  for (const auto& [name, of] :
+       {std::pair("a", "w1"), std::pair("b", "w1"), std::pair("c", "w2"), std::pair("d", "w2")})
+    member(name, of);
+  hold("a", "n1", "gpu-0");  // the writes for b were lost
+  hold("c", "n1", "gpu-1");
+  hold("d", "n2", "gpu-0");
+  EXPECT_EQ(pass("a"), "withdraw ca");
+}
+
+TEST_F(WholeTest, UntilEnoughGroupsHaveTheirMembersNobodyIsPlaced) {
+  group("whole", 0, "2");
+  group("w1", 2);
+  group("w2", 2);
+  for (const auto& [name, of] : {std::pair("a", "w1"), std::pair("b", "w1"), std::pair("c", "w2")}) member(name, of);
+  view.time += std::chrono::hours(24 * 365 * 10);
+  EXPECT_EQ(pass("a").find("allocate"), std::string::npos);
+  EXPECT_NE(event().note.find("1 of 2 groups are ready; group default/w2 has 1 of 2 members"), std::string::npos)
+      << event().note;
+  member("d", "w2");
+  EXPECT_EQ(pass("a"), "allocate ca, allocate cb, allocate cc, allocate cd");
+}
+
+}  // namespace
+}  // namespace dra::allocation

@@ -1,0 +1,125 @@
+// The alpha gates of 1.37 off, on, and switched off while pods wait: the API server stores the fields, and the manager
+// is started anew with other gates.
+#include <gtest/gtest.h>
+
+#include <nlohmann/json.hpp>
+
+#include "pkg/apiserver/model/release.h"
+#include "test/integration/cluster.h"
+
+namespace dra::integration::gates_test {
+
+using namespace std::chrono_literals;
+
+struct Row {
+  const char* gate;
+  void (*slices)(std::vector<Json>& slices);  // changes those of node n0, with one device
+  void (*claim)(Json& claim);
+};
+
+void PrintTo(const Row& row, std::ostream* out) {
+  *out << row.gate;
+}
+
+const Row kRows[] = {
+    {"DRADerivedAttributes", [](std::vector<Json>&) {},
+     [](Json& claim) {
+       Json& devices = claim["spec"]["devices"];
+       devices["requests"][0]["exactly"]["derivedAttributes"] = {
+           {{"name", "derived/driver"}, {"expression", "device.driver"}}};
+       devices["constraints"] = {{{"matchAttribute", "derived/driver"}}};
+     }},
+    {"DRADeviceCompatibilityGroups",
+     [](std::vector<Json>& slices) {
+       Json counters = slices[0];
+       counters["metadata"]["name"] = "counters";
+       counters["spec"].erase("devices");
+       counters["spec"]["sharedCounters"] = {{{"name", "set"}, {"counters", {{"memory", {{"value", "8"}}}}}}};
+       slices[0]["spec"]["devices"][0]["consumesCounters"] = {
+           {{"counterSet", "set"}, {"counters", {{"memory", {{"value", "1"}}}}}, {"compatibilityGroups", {"mig"}}}};
+       slices.push_back(counters);
+       for (Json& slice : slices) slice["spec"]["pool"]["resourceSliceCount"] = 2;
+     },
+     [](Json&) {}},
+    {"DRAOptionalNodeOperations", [](std::vector<Json>& slices) { slices[0]["spec"]["skipNodeOperations"] = {"*"}; },
+     [](Json&) {}},
+};
+
+class Gates : public testing::TestWithParam<Row> {
+ protected:
+  Gates() {
+    EXPECT_TRUE(apiserver::serve_release("1.37",
+                                         "DRADerivedAttributes=true,DRADeviceCompatibilityGroups=true,"
+                                         "DRAOptionalNodeOperations=true"));
+    plane_ = std::make_unique<SimControlPlane>();
+    api_ = std::make_unique<Api>(*plane_, plane_->transport());
+    api_->create(node("n0"));
+    api_->create(device_class());
+    std::vector<Json> slices{slice("n0", 1)};
+    GetParam().slices(slices);
+    for (const Json& one : slices) api_->create(one);
+  }
+  ~Gates() override {
+    process_.reset();
+    api_.reset();
+    plane_.reset();
+    EXPECT_TRUE(apiserver::serve_release(""));
+  }
+
+  void start(bool on) {
+    process_.reset();
+    ProcessOptions options;
+    options.manager = Cluster::manager_options();
+    options.manager.features =
+        *inventory::FeatureChoice::parse(std::string(GetParam().gate) + (on ? "=true" : "=false"), "");
+    process_ = std::make_unique<Process>(plane_->reactor(), plane_->transport(), std::move(options));
+    process_->start();
+    plane_->pass(30s);
+  }
+  void add(const std::string& name) {
+    Json made = claim(name);
+    GetParam().claim(made);
+    api_->create(made);
+    api_->create(pod(name, {from_claim("gpu", name)}));
+    plane_->pass(30s);
+  }
+  bool waits(const std::string& name) { return api_->get(Api::path("Pod", name))["spec"].contains("schedulingGates"); }
+  Json status(const std::string& name) { return api_->get(Api::path("ResourceClaim", name))["status"]; }
+  std::string events() {
+    std::string all;
+    for (const Json& event : api_->list("Event")) all += event.value("note", event.value("message", "")) + "\n";
+    return all;
+  }
+
+  std::unique_ptr<SimControlPlane> plane_;
+  std::unique_ptr<Api> api_;
+  std::unique_ptr<Process> process_;
+};
+
+TEST_P(Gates, OffOnAndSwitchedOffWhilePodsWait) {
+  start(false);
+  add("first");
+  EXPECT_TRUE(waits("first"));
+  EXPECT_FALSE(status("first").contains("allocation"));
+  EXPECT_NE(events().find(GetParam().gate), std::string::npos) << "the gate is not named in:\n" << events();
+  start(true);
+  EXPECT_FALSE(waits("first")) << events();
+  const Json held = status("first");
+  add("second");
+  EXPECT_TRUE(waits("second")) << "there is one device";
+  // Off again: what is allocated stays, and what waits goes on waiting, also when a device comes free.
+  start(false);
+  EXPECT_EQ(status("first"), held);
+  api_->remove_now(Api::path("Pod", "first"));
+  api_->remove(Api::path("ResourceClaim", "first"));
+  plane_->pass(2min);
+  EXPECT_TRUE(waits("second"));
+  EXPECT_FALSE(status("second").contains("allocation"));
+  start(true);
+  EXPECT_FALSE(waits("second")) << events();
+}
+
+INSTANTIATE_TEST_SUITE_P(All, Gates, testing::ValuesIn(kRows),
+                         [](const auto& row) { return std::string(row.param.gate); });
+
+}  // namespace dra::integration::gates_test
