@@ -66,6 +66,11 @@ std::vector<PermissionRole> make_roles() {
        "",
        {{"scheduling.k8s.io", "podgroups", {"list", "watch"}, ""},
         {"scheduling.x-k8s.io", "podgroups", {"list", "watch"}, ""}}},
+      {kUsageRole,
+       "",
+       "who used what is not counted; --usage=off does not need it",
+       kOfTheLease,
+       {{"", "configmaps", {"create"}, ""}, {"", "configmaps", {"get", "patch"}, std::string(kOfTheUsage)}}},
       {"events", "", "no events are recorded", "", {{"events.k8s.io", "events", {"create", "patch"}, ""}}},
       {"component-probe",
        "",
@@ -112,6 +117,8 @@ std::vector<const PermissionRole*> needed_roles(const ManagerOptions& options) {
         (options.settings.scheduling == reconcile::Scheduling::kObserve ||
          (!controller_runs(options, "allocation") && !controller_runs(options, "lifecycle"))))
       continue;
+    if (role.name == kUsageRole && (!options.usage || options.settings.scheduling == reconcile::Scheduling::kObserve))
+      continue;
     if (role.name == kJobsRole && !reconcile::switched_on(settings, allocation::kRecreateFlag)) continue;
     needed.push_back(&role);
   }
@@ -131,6 +138,7 @@ std::vector<client::Permission> permissions_of(const PermissionRole& role, const
     permission.name = rule.name;
     if (rule.name == kOfTheLease) permission.name = options.lease ? options.lease->name : "";
     permission.ns = role.ns == kOfTheLease && options.lease ? options.lease->ns : std::string(role.ns);
+    if (rule.name == kOfTheUsage) permission.name = options.usage ? options.usage->name : "";
     for (const std::string& verb : rule.verbs) {
       if (reads_only && verb != "get" && verb != "list" && verb != "watch") continue;
       permission.verb = verb;
