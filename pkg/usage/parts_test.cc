@@ -114,7 +114,7 @@ TEST(Parts, WhatNoPartitionCanUseAnyMoreIsCutOff) {
 
 // The words: parts of a card that use up every counter sum to one.
 TEST(Parts, PartsThatUseUpEveryCounterSumToOne) {
-  const uint64_t first = test::number_from("DRA_SEED", 1), cases = test::number_from("DRA_USAGE_CARDS", 2000);
+  const uint64_t first = test::number_from("DRA_SEED", 1), cases = test::number_from("DRA_USAGE_CARDS", 1000);
   for (uint64_t seed = first; seed < first + cases; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     SeededRandom random(seed);
