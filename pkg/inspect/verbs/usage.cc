@@ -124,11 +124,9 @@ Row row_of(const std::vector<std::string>& names, UsageBy by) {
 
 using Json = nlohmann::json;
 
-std::string text_of_label(const Json& metric, const char* key, const char* otherwise) {
-  for (const char* name : {key, otherwise})
-    if (const auto found = metric.find(name); found != metric.end() && found->is_string())
-      return found->get<std::string>();
-  return "";
+std::string text_of_label(const Json& metric, const char* key) {
+  const auto found = metric.find(key);
+  return found != metric.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
 }  // namespace
@@ -218,8 +216,8 @@ Result<std::string> usage_period(std::string_view text) {
 
 std::string usage_query(std::string_view metric, std::string_view period, bool recorded) {
   const std::string name(metric), range = "[" + std::string(period) + "]";
-  if (recorded) return "sum by (namespace, class, driver, owner_kind) (increase(dra:usage_" + name + ":max" + range + "))";
-  return "sum by (claim_namespace, class, driver, owner_kind) (increase(dra_usage_" + name + "_total" + range + "))";
+  const std::string series = recorded ? "dra:usage_" + name + ":max" : "dra_usage_" + name + "_total";
+  return "sum by (claim_namespace, class, driver, owner_kind) (increase(" + series + range + "))";
 }
 
 Result<size_t> add_usage_answer(std::string_view text, bool cards, std::vector<UsageOfPeriod>& out) {
@@ -244,8 +242,8 @@ Result<size_t> add_usage_answer(std::string_view text, bool cards, std::vector<U
       return wrong("data.result has an entry without metric and value");
     const Json& metric = one["metric"];
     UsageOfPeriod period;
-    period.labels = {text_of_label(metric, "claim_namespace", "namespace"), text_of_label(metric, "class", "class"),
-                     text_of_label(metric, "driver", "driver"), text_of_label(metric, "owner_kind", "owner_kind")};
+    period.labels = {text_of_label(metric, "claim_namespace"), text_of_label(metric, "class"),
+                     text_of_label(metric, "driver"), text_of_label(metric, "owner_kind")};
     const std::string number = one["value"][1].get<std::string>();
     char* end = nullptr;
     const double seconds = std::strtod(number.c_str(), &end);
