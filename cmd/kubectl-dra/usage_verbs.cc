@@ -110,9 +110,9 @@ Result<inspect::Answer> run_usage(Call& call) {
   const auto by = inspect::usage_by(word);
   if (!by) {
     const std::string near = inspect::nearest(word, inspect::usage_words());
-    return fail(Code::kInvalidArgument,
-                "usage " + quote(word) + " is not known; " +
-                    (near.empty() ? "use one of " + join(inspect::usage_words(), ", ") : "did you mean " + quote(near) + "?"));
+    return fail(Code::kInvalidArgument, "usage " + quote(word) + " is not known; " +
+                                            (near.empty() ? "use one of " + join(inspect::usage_words(), ", ")
+                                                          : "did you mean " + quote(near) + "?"));
   }
   if (!call.common.selector.empty())
     return fail(Code::kInvalidArgument, "usage knows no labels; choose a namespace with -n, or filter -o json");
@@ -136,8 +136,8 @@ inspect::EventsOfPod read_events(Call& call, const api::Pod& pod) {
   const auto answer = call.request([&](client::RestClient& client, client::RestClient::Done done) {
     return client.list({"", "v1", "events", "Event", true}, pod.metadata.ns, query, std::move(done));
   });
-  auto events = answer ? inspect::events_of_pod(*answer, pod.metadata.uid)
-                       : Result<inspect::EventsOfPod>(fail(answer.error()));
+  auto events =
+      answer ? inspect::events_of_pod(*answer, pod.metadata.uid) : Result<inspect::EventsOfPod>(fail(answer.error()));
   if (events) return std::move(*events);
   none.why_not = events.error().message();
   return none;

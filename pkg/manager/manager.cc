@@ -424,7 +424,9 @@ struct Manager::Impl {
       lease_drivers = drivers();
       lease_drivers_at = now;
     }
-    const api::StringMap all = protocol::annotations_of(lease_notes(options, lease_drivers, version));
+    protocol::ManagerNotes notes = lease_notes(options, lease_drivers, version);
+    notes.usage = usage.trouble();
+    const api::StringMap all = protocol::annotations_of(notes);
     return {all.begin(), all.end()};
   }
 

@@ -262,8 +262,7 @@ Table& Registry::counter_table(const std::string& name, const std::string& help,
   return state_->family<CounterTable>(name, help, labels, {});
 }
 
-Table& Registry::gauge_table(const std::string& name, const std::string& help,
-                             const std::vector<std::string>& labels) {
+Table& Registry::gauge_table(const std::string& name, const std::string& help, const std::vector<std::string>& labels) {
   return state_->family<GaugeTable>(name, help, labels, {});
 }
 

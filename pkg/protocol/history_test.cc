@@ -42,7 +42,8 @@ TEST(History, WhateverStandsThereIsBoundedAndReadable) {
     std::string forged;
     for (uint64_t n = random.below(3'000); n > 0; --n) {
       constexpr std::string_view kPieces = "2023-11-14T22:13:20Z \n\xff\xe2\x80\xae\x1b<";
-      forged += random.below(9) == 0 ? "2023-11-14T22:13:20Z x\n" : std::string(1, kPieces[random.below(kPieces.size())]);
+      forged +=
+          random.below(9) == 0 ? "2023-11-14T22:13:20Z x\n" : std::string(1, kPieces[random.below(kPieces.size())]);
     }
     const std::string value = history_with(forged, kNow, std::string(random.below(300), 'c') + "\xf0\x9f");
     ASSERT_LE(value.size(), kMaxHistoryBytes);

@@ -124,9 +124,9 @@ void Ledger::drop_idle() {
 
 void Ledger::recount(Card& card, int64_t at) {
   for (Card::Of& of : card.parts) {
-    const int64_t counts =
-        card.nanos <= kWholeCard ? of.nanos
-                                 : static_cast<int64_t>(static_cast<__int128>(of.nanos) * kWholeCard / card.nanos);
+    const int64_t counts = card.nanos <= kWholeCard
+                               ? of.nanos
+                               : static_cast<int64_t>(static_cast<__int128>(of.nanos) * kWholeCard / card.nanos);
     if (counts == of.counted) continue;
     settle(*of.group, at);
     of.group->cards += counts - of.counted;
@@ -186,7 +186,8 @@ void Ledger::begin_use(Use use, int64_t since, int64_t now, std::vector<Held>& h
   settle(group, at);
   const auto average = [&group]() -> int64_t {
     if (group.devices > 0) return std::min(group.cards / group.devices, kWholeCard);
-    if (group.carried_devices > 0) return std::clamp<int64_t>(group.carried_cards / group.carried_devices, 0, kWholeCard);
+    if (group.carried_devices > 0)
+      return std::clamp<int64_t>(group.carried_cards / group.carried_devices, 0, kWholeCard);
     return kWholeCard;
   };
   if (!use.unknown.empty()) {
@@ -286,8 +287,9 @@ Record Ledger::record(int64_t now) {
   Record record;
   for (auto& [labels, group] : groups_) {
     settle(group, at);
-    GroupTotal total{labels, not_below_zero(group.device_seconds), not_below_zero(group.card_seconds), group.devices,
-                     group.cards, 0, {}};
+    GroupTotal total{
+        labels, not_below_zero(group.device_seconds), not_below_zero(group.card_seconds), group.devices, group.cards, 0,
+        {}};
     if (group.devices == 0) total.idle_seconds = std::max<int64_t>(at - group.idle_since, 0) / kSecond;
     for (const auto& [name, share] : group.shares)
       total.shares.push_back({name, not_below_zero(share.seconds), share.held});

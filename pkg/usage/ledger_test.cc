@@ -225,7 +225,8 @@ TEST(Ledger, TheLargestRecordFitsIntoItsObject) {
     Use use = use_of(std::string(59, 'n') + number(200), {{std::to_string(i), kWholeCard}}, longest + number(50));
     use.labels.driver = longest + number(16);
     use.labels.owner = longest + number(20);
-    for (int s = 0; s < (i % 40 == 0 ? 60 : 1); ++s) use.shares.push_back({longest + std::to_string(1000 + s), 999'999'999});
+    for (int s = 0; s < (i % 40 == 0 ? 60 : 1); ++s)
+      use.shares.push_back({longest + std::to_string(1000 + s), 999'999'999});
     ledger.hold(std::to_string(i), {use}, now, now);
   }
   now += int64_t{20} * 365 * 24 * 3600 * kS;

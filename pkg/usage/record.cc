@@ -55,8 +55,8 @@ class Reader {
     if (!json_.is_object()) return wrong("the text", "is not a JSON object");
     const auto version = json_.find("version");
     if (version == json_.end() || !version->is_number_integer() || *version != kVersion)
-      return wrong("version", "is not " + std::to_string(kVersion) +
-                                  ", which is all that this version of the program reads");
+      return wrong("version",
+                   "is not " + std::to_string(kVersion) + ", which is all that this version of the program reads");
     Record record;
     if (!time("asOf", record.as_of)) return wrong("asOf", "is not a time in RFC 3339");
     if (!time("since", record.since)) return wrong("since", "is not a time in RFC 3339");
@@ -137,8 +137,8 @@ class Reader {
     if (!json[9].is_array() || json[9].size() > Ledger::kMaxShareNames + 1) return "has shares that are not a list";
     for (const Json& one : json[9]) {
       ShareTotal share;
-      if (!one.is_array() || one.size() != 3 || !label(one[0], "shares", share.name) || !seconds(one[1], share.seconds) ||
-          !count(one[2], kMostHeld, share.held))
+      if (!one.is_array() || one.size() != 3 || !label(one[0], "shares", share.name) ||
+          !seconds(one[1], share.seconds) || !count(one[2], kMostHeld, share.held))
         return "has a share that is not a list of name, seconds and what is held";
       group.shares.push_back(std::move(share));
     }
@@ -161,23 +161,24 @@ Result<std::string> to_text(const Record& record) {
                                 drivers.number(labels.driver), owners.number(labels.owner)})
       groups += std::to_string(number) + ",";
     groups += seconds_text(group.device_seconds) + "," + seconds_text(group.card_seconds);
-    for (const int64_t number : {group.devices, group.cards, group.idle_seconds}) groups += "," + std::to_string(number);
+    for (const int64_t number : {group.devices, group.cards, group.idle_seconds})
+      groups += "," + std::to_string(number);
     groups += ",[";
     for (const ShareTotal& share : group.shares)
       groups += (&share == group.shares.data() ? "[" : ",[") + std::to_string(shares.number(share.name)) + "," +
                 seconds_text(share.seconds) + "," + std::to_string(share.held) + "]";
     groups += "]]";
   }
-  std::string text = "{\"version\":" + std::to_string(kVersion) + ",\"asOf\":" + quote(format_rfc3339_micro(record.as_of)) +
-                     ",\"since\":" + quote(format_rfc3339_micro(record.since)) +
-                     ",\"writer\":" + json_of({record.writer}).substr(1);
+  std::string text =
+      "{\"version\":" + std::to_string(kVersion) + ",\"asOf\":" + quote(format_rfc3339_micro(record.as_of)) +
+      ",\"since\":" + quote(format_rfc3339_micro(record.since)) + ",\"writer\":" + json_of({record.writer}).substr(1);
   text.back() = ',';  // the end of the list that json_of() made
   text += "\n\"namespaces\":" + json_of(namespaces.texts()) + ",\n\"classes\":" + json_of(classes.texts()) +
           ",\n\"drivers\":" + json_of(drivers.texts()) + ",\n\"owners\":" + json_of(owners.texts()) +
           ",\n\"shares\":" + json_of(shares.texts()) + ",\n\"groups\":[" + groups + "]}\n";
   if (text.size() > kMaxRecordBytes)
-    return fail(Code::kResourceExhausted,
-                "the totals take " + std::to_string(text.size()) + " bytes, more than " + std::to_string(kMaxRecordBytes));
+    return fail(Code::kResourceExhausted, "the totals take " + std::to_string(text.size()) + " bytes, more than " +
+                                              std::to_string(kMaxRecordBytes));
   return text;
 }
 
@@ -186,7 +187,8 @@ Result<Record> parse_record(std::string_view text) {
     return fail(Code::kInvalidArgument, "the text has " + std::to_string(text.size()) + " bytes, more than the " +
                                             std::to_string(kMaxRecordBytes) + " that are ever written");
   // Not deeper than it is written: a text of brackets alone would recurse.
-  const Json json = Json::parse(text, [](int depth, Json::parse_event_t, Json&) { return depth <= 5; }, false);
+  const Json json = Json::parse(
+      text, [](int depth, Json::parse_event_t, Json&) { return depth <= 5; }, false);
   if (json.is_discarded()) return fail(Code::kInvalidArgument, "the text is not JSON");
   return Reader(json).read();
 }

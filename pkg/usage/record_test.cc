@@ -45,11 +45,13 @@ TEST(Record, NamesTheFieldThatIsWrong) {
             "version is not 1, which is all that this version of the program reads");
   EXPECT_EQ(why_not("\"asOf\":\"2023", "\"asOf\":\"20x3"), "asOf is not a time in RFC 3339");
   EXPECT_EQ(why_not("\"namespaces\":[\"a\"", "\"namespaces\":[7"), "namespaces has an entry that is not a text");
-  EXPECT_EQ(why_not("[0,0,0,0,60.000", "[9,0,0,0,60.000"), "groups[0] names a label by a number that its table has not");
+  EXPECT_EQ(why_not("[0,0,0,0,60.000", "[9,0,0,0,60.000"),
+            "groups[0] names a label by a number that its table has not");
   EXPECT_EQ(why_not("60.000", "-60.000"), "groups[0] has seconds that are not a number of 0 or more");
   EXPECT_EQ(why_not("60.000", "1e300"), "groups[0] has seconds that are not a number of 0 or more");
   EXPECT_EQ(why_not("500000000", "-5"), "groups[0] has a count that is not a whole number of 0 or more");
-  EXPECT_EQ(why_not("250000000", "\"x\""), "groups[0] has a share that is not a list of name, seconds and what is held");
+  EXPECT_EQ(why_not("250000000", "\"x\""),
+            "groups[0] has a share that is not a list of name, seconds and what is held");
   EXPECT_EQ(parse_record("[]").error().message(), "the text is not a JSON object");
   EXPECT_EQ(parse_record("{").error().message(), "the text is not JSON");
   EXPECT_FALSE(parse_record(std::string(100'000, '[')));

@@ -11,7 +11,7 @@
 namespace dra::usage {
 
 struct PartitionedCard {
-  std::vector<std::pair<std::string, std::string>> counters;                               // name, total
+  std::vector<std::pair<std::string, std::string>> counters;                                      // name, total
   std::vector<std::pair<std::string, std::vector<std::pair<std::string, std::string>>>> devices;  // name, what it takes
 };
 

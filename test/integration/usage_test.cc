@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <fstream>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <optional>
@@ -42,6 +43,7 @@ struct Fleet {
   std::map<std::string, MonoTime> held;  // pods, since when
   double seconds = 0;                    // of pods that are gone
   double most = 0;                       // served so far, by any process
+  std::ofstream dump;                    // what a Prometheus would scrape, if DRA_USAGE_OPENMETRICS names a file
 
   explicit Fleet(uint64_t seed = 1) : cluster(options_of(seed)) { cluster.api().create(claim_template("one-gpu")); }
 
@@ -70,8 +72,24 @@ struct Fleet {
     for (const auto& [name, since] : held) all += std::chrono::duration<double>(now() - since).count();
     return all;
   }
+  double unix_now() {
+    return std::chrono::duration<double>(cluster.plane().clock().wall_now().time_since_epoch()).count();
+  }
+  // With the labels that scraping adds, and the time.
+  void dump_series(const char* name, const std::string& text) {
+    std::istringstream lines(text);
+    const std::string target = "instance=\"" + std::string(name) + "\",job=\"dra\"";
+    char time[40];
+    std::snprintf(time, sizeof time, " %.3f\n", unix_now());
+    dump << "dra_build_info{" << target << "} 1" << time;
+    for (std::string line; std::getline(lines, line);)
+      if (line.starts_with("dra_usage_") && line.find('{') != std::string::npos)
+        dump << line.insert(line.find('{') + 1, target + ",") << time;
+  }
   // What a Prometheus that scrapes all processes would see; it must never go down.
   void scrape(std::initializer_list<const char*> processes) {
+    for (const char* name : processes)
+      if (cluster.running(name) && dump.is_open()) dump_series(name, cluster.process(name).registry().text());
     for (const char* name : processes)
       if (cluster.running(name))
         if (const auto value = served(cluster.process(name), "dra_usage_card_seconds_total")) {
@@ -102,7 +120,8 @@ TEST(Usage, IsCountedWrittenAndServed) {
   const usage::Record record = fleet.written();
   ASSERT_EQ(record.groups.size(), 1u);
   EXPECT_EQ(record.groups[0].labels, (usage::Labels{"default", "gpu", kDriver, "Pod"}));
-  const double since = std::chrono::duration<double>(Timestamp(fleet.cluster.plane().clock().wall_now()) - record.as_of).count();
+  const double since =
+      std::chrono::duration<double>(Timestamp(fleet.cluster.plane().clock().wall_now()) - record.as_of).count();
   EXPECT_LE(since, 60.5);
   EXPECT_NEAR(record.groups[0].card_seconds, oracle - 2 * since, 3);
   EXPECT_EQ(served(m1, "dra_usage_device_seconds_total"), served(m1, "dra_usage_card_seconds_total"));
@@ -120,6 +139,9 @@ TEST(Usage, StaysWithinOnePercentWhoeverLeads) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Fleet fleet(seed);
     Random& random = fleet.cluster.random();
+    // For test/e2e/usage_prometheus_test.py.
+    if (const char* file = std::getenv("DRA_USAGE_OPENMETRICS"); file != nullptr && seed == first)
+      fleet.dump.open(file);
     std::string leader = "m1";
     fleet.cluster.start(leader, counting());
     fleet.cluster.pass(2s);
@@ -147,6 +169,11 @@ TEST(Usage, StaysWithinOnePercentWhoeverLeads) {
     for (const usage::GroupTotal& group : fleet.written().groups) counted += group.card_seconds;
     const double oracle = fleet.oracle();
     EXPECT_NEAR(counted, oracle, 0.01 * oracle);
+    if (fleet.dump.is_open()) {
+      fleet.scrape({"m1", "m2"});
+      fleet.dump << "# EOF\n";
+      std::printf("until %.3f held %.3f written %.3f\n", fleet.unix_now(), oracle, counted);
+    }
     std::printf("seed %llu: %.0f of %.0f card seconds, %.3f %% off\n", static_cast<unsigned long long>(seed), counted,
                 oracle, 100 * std::abs(counted - oracle) / oracle);
   }
@@ -233,14 +260,17 @@ TEST(History, IsWrittenAlongWithTheCondition) {
   EXPECT_EQ(history(), before);
   EXPECT_EQ(m1.guard().seen().at("allocation/show-waiting"), written) << "nothing new, nothing written";
   // Forged by a tenant: shown, and nothing else.
-  fleet.cluster.api().merge(Api::path("Pod", "waits"),
-                            {{"metadata", {{"annotations", {{"dra-controller-manager/history", std::string(5000, 'x')}}}}}});
+  fleet.cluster.api().merge(
+      Api::path("Pod", "waits"),
+      {{"metadata", {{"annotations", {{"dra-controller-manager/history", std::string(5000, 'x')}}}}}});
   fleet.cluster.api().create(node("big"));
   fleet.cluster.api().create(slice("big", 12));
   ASSERT_TRUE(fleet.cluster.eventually([&] { return fleet.cluster.watchdog().held_devices() == 9; }, 120s));
-  ASSERT_TRUE(fleet.cluster.eventually([&] { return history().find("allocated ") != std::string::npos; }, 60s)) << history();
+  ASSERT_TRUE(fleet.cluster.eventually([&] { return history().find("allocated ") != std::string::npos; }, 60s))
+      << history();
   EXPECT_LE(history().size(), 1024u);
-  EXPECT_EQ(m1.guard().seen().at("allocation/show-waiting"), written + 1) << "the condition, and nothing for the history";
+  EXPECT_EQ(m1.guard().seen().at("allocation/show-waiting"), written + 1)
+      << "the condition, and nothing for the history";
 }
 
 }  // namespace dra::integration::usage_test

@@ -81,8 +81,8 @@ std::string csv_cell(const Cell& cell) {
   std::string text = printable(cell.is_list ? join(cell.items, " ") : cell.text);
   if (text == "-") return "";  // there is nothing
   // The last four are the same signs in full width, which some spreadsheets read likewise.
-  for (const std::string_view sign : {"=", "+", "-", "@", "\t", "\r", "\n", "\xef\xbc\x9d", "\xef\xbc\x8b",
-                                      "\xef\xbc\x8d", "\xef\xbc\xa0"})
+  for (const std::string_view sign :
+       {"=", "+", "-", "@", "\t", "\r", "\n", "\xef\xbc\x9d", "\xef\xbc\x8b", "\xef\xbc\x8d", "\xef\xbc\xa0"})
     if (text.starts_with(sign)) {
       text.insert(0, 1, '\'');
       break;
@@ -138,10 +138,12 @@ Result<Format> format_of(std::string_view text) {
   if (text == "csv") return Format::kCsv;
   for (const std::string_view other : {"jsonpath", "custom-columns", "go-template"})
     if (text.starts_with(other))
-      return fail(Code::kInvalidArgument, "-o " + std::string(other) +
-                                              " is kubectl's; pipe -o json into jq, or --sort-by "
-                                              "and --no-headers into awk. Use one of table, wide, json, yaml, name, csv");
-  return fail(Code::kInvalidArgument, "-o " + quote(text) + " is not known; use one of table, wide, json, yaml, name, csv");
+      return fail(Code::kInvalidArgument,
+                  "-o " + std::string(other) +
+                      " is kubectl's; pipe -o json into jq, or --sort-by "
+                      "and --no-headers into awk. Use one of table, wide, json, yaml, name, csv");
+  return fail(Code::kInvalidArgument,
+              "-o " + quote(text) + " is not known; use one of table, wide, json, yaml, name, csv");
 }
 
 std::string render(const Answer& answer, const RenderOptions& options) {

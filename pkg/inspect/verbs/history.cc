@@ -51,11 +51,11 @@ void add_claims(const Objects& objects, const api::Pod& pod, std::vector<Moment>
   for (const auto& [key, claim] : objects.claims) {
     if (claim->metadata.ns != pod.metadata.ns) continue;
     const auto& users = claim->status.reserved_for;
-    const bool reserved = std::any_of(users.begin(), users.end(),
-                                      [&](const auto& user) { return user.uid == pod.metadata.uid; });
+    const bool reserved =
+        std::any_of(users.begin(), users.end(), [&](const auto& user) { return user.uid == pod.metadata.uid; });
     const auto& owners = claim->metadata.owner_references;
-    const bool owned = std::any_of(owners.begin(), owners.end(),
-                                   [&](const auto& owner) { return owner.uid == pod.metadata.uid; });
+    const bool owned =
+        std::any_of(owners.begin(), owners.end(), [&](const auto& owner) { return owner.uid == pod.metadata.uid; });
     if (owned)
       add_moment(to, claim->metadata.creation_timestamp,
                  {{}, false, "claim", "Created", "claim " + claim->metadata.name});
@@ -80,7 +80,11 @@ void add_events(const EventsOfPod& events, std::vector<Moment>& to) {
     if (one.count > 1)
       text += " (" + std::to_string(one.count) + " times" + (one.last.empty() ? "" : ", last " + one.last) + ")";
     add_moment(to, time,
-               {{}, false, one.reporter.empty() ? "event" : "event of " + one.reporter, one.reason, std::move(text),
+               {{},
+                false,
+                one.reporter.empty() ? "event" : "event of " + one.reporter,
+                one.reason,
+                std::move(text),
                 one.type == "Warning" ? Tone::kWarn : Tone::kPlain});
   }
 }
@@ -94,9 +98,10 @@ void note_losses(const api::Pod& pod, const EventsOfPod& events, size_t causes, 
     lost("HistoryFull", "causes before the first of these eight are lost: the annotation " +
                             std::string(protocol::kHistoryAnnotation) + " keeps the last eight");
   else if (causes == 0)
-    lost("HistoryAbsent",
-         "no cause is recorded: dra-controller-manager writes them along with the condition of a pod that it serves and "
-         "that has waited for 30 s");
+    lost(
+        "HistoryAbsent",
+        "no cause is recorded: dra-controller-manager writes them along with the condition of a pod that it serves and "
+        "that has waited for 30 s");
   lost("HistoryOfConditions", "a condition has the time of its last change alone; what it said before is lost");
   if (!events.why_not.empty()) return lost("EventsUnknown", "events are not shown: " + events.why_not);
   if (events.cut)
@@ -178,8 +183,8 @@ Answer history(const Objects& objects, const api::Pod& pod, const EventsOfPod& e
   Table table{"", "history", {{"TIME", "time"}, {"SOURCE", "source"}, {"WHAT", "what"}, {"TEXT", "text"}}, {}};
   for (const Moment& one : moments)
     table.rows.push_back({"",
-                          {Cell(one.known ? format_rfc3339(one.time) : "-"), Cell(one.source),
-                           Cell(one.what, one.tone), Cell(one.text.empty() ? "-" : one.text)}});
+                          {Cell(one.known ? format_rfc3339(one.time) : "-"), Cell(one.source), Cell(one.what, one.tone),
+                           Cell(one.text.empty() ? "-" : one.text)}});
   answer.tables.push_back(std::move(table));
   note_losses(pod, events, causes.size(), answer);
   return answer;

@@ -88,7 +88,8 @@ TEST(HistoryVerb, SaysWhatIsLost) {
   EXPECT_TRUE(has(answer, "no cause is recorded"));
   EXPECT_TRUE(has(answer, "events are not shown: you may not list events"));
   std::string eight;
-  for (int i = 0; i < 8; ++i) eight += "2026-03-01T11:00:4" + std::to_string(i) + "Z c" + std::string(1, 'a' + i) + "\n";
+  for (int i = 0; i < 8; ++i)
+    eight += "2026-03-01T11:00:4" + std::to_string(i) + "Z c" + std::string(1, 'a' + i) + "\n";
   world.pod->metadata.annotations[std::string(protocol::kHistoryAnnotation)] = eight;
   EventsOfPod cut;
   cut.cut = true;

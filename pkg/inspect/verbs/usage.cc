@@ -95,8 +95,8 @@ void add_held(const State& state, const UsageQuestion& question, UsageRows& rows
     UsageFigures& row = rows[names_of_row(use.labels, question.by)];
     row.devices += use.devices;
     for (const usage::Part& part : use.parts)
-      row.cards += static_cast<double>(part.nanos) /
-                   static_cast<double>(std::max(cards.at(part.card), usage::kWholeCard));
+      row.cards +=
+          static_cast<double>(part.nanos) / static_cast<double>(std::max(cards.at(part.card), usage::kWholeCard));
   }
 }
 
@@ -221,7 +221,8 @@ std::string usage_query(std::string_view metric, std::string_view period, bool r
 }
 
 Result<size_t> add_usage_answer(std::string_view text, bool cards, std::vector<UsageOfPeriod>& out) {
-  const Json json = Json::parse(text, [](int depth, Json::parse_event_t, Json&) { return depth <= 8; }, false);
+  const Json json = Json::parse(
+      text, [](int depth, Json::parse_event_t, Json&) { return depth <= 8; }, false);
   const auto wrong = [](const std::string& why) {
     return fail(Code::kUnavailable, "the answer is not that of a Prometheus: " + why);
   };
@@ -277,13 +278,15 @@ Answer usage_of_period(const std::vector<UsageOfPeriod>& found, const UsageQuest
     answer.say("NothingCounted", "Prometheus has no usage of the last " + period +
                                      (question.ns.empty() ? "" : " in namespace " + question.ns));
     answer.status = Status::kUnknown;
-    answer.notes.push_back("is it the Prometheus that scrapes dra-controller-manager, and does its leader count usage "
-                           "(docs/user/usage.md)?");
+    answer.notes.push_back(
+        "is it the Prometheus that scrapes dra-controller-manager, and does its leader count usage "
+        "(docs/user/usage.md)?");
   }
   answer.tables.push_back(std::move(table));
   if (!recorded && !answer.tables[0].rows.empty())
-    answer.notes.push_back("the recording rules of the chart are not there: what was used around a change of leaders "
-                           "may be missing (docs/user/usage.md)");
+    answer.notes.push_back(
+        "the recording rules of the chart are not there: what was used around a change of leaders "
+        "may be missing (docs/user/usage.md)");
   return answer;
 }
 

@@ -35,7 +35,10 @@ const std::vector<ModeValue>& mode_values() {
        {{"off", [](O& o) { o.settings.flags[std::string(allocation::kRecreateFlag)] = "off"; }},
         {"on", [](O& o) { o.settings.flags[std::string(allocation::kRecreateFlag)] = "on"; }}}},
       {"usage",
-       {{"on", [](O& o) { o.usage = O::LeaseRef{"", "dra-controller-manager-usage"}; }},
+       {{"on",
+         [](O& o) {
+           o.usage = O::LeaseRef{"", "dra-controller-manager-usage"};
+         }},
         {"off", [](O& o) { o.usage.reset(); }}}},
   };
   return values;

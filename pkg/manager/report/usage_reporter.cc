@@ -68,24 +68,34 @@ UsageMetrics::UsageMetrics(metrics::Registry& r)
                            {})) {}
 
 void UsageMetrics::serve_totals(const usage::Record& record) {
+  written_ = record;
+  serve(nullptr);
+}
+
+void UsageMetrics::serve(const usage::Record* now) {
   std::map<metrics::LabelValues, double> devices, cards, shares;
-  for (const usage::GroupTotal& group : record.groups) {
-    metrics::LabelValues labels = labels_of(group.labels);
-    devices[labels] = group.device_seconds;
-    cards[labels] = group.card_seconds;
-    labels.emplace_back();
-    for (const usage::ShareTotal& share : group.shares) {
-      labels.back() = share.name;
-      shares[labels] = share.seconds;
+  const auto add = [&](const usage::Record& record, bool written) {
+    for (const usage::GroupTotal& group : record.groups) {
+      metrics::LabelValues labels = labels_of(group.labels);
+      devices.try_emplace(labels, written ? group.device_seconds : 0);
+      cards.try_emplace(labels, written ? group.card_seconds : 0);
+      labels.emplace_back();
+      for (const usage::ShareTotal& share : group.shares) {
+        labels.back() = share.name;
+        shares.try_emplace(labels, written ? share.seconds : 0);
+      }
     }
-  }
+  };
+  add(*written_, true);
+  if (now != nullptr) add(*now, false);
   device_seconds_.replace(std::move(devices));
   card_seconds_.replace(std::move(cards));
   share_seconds_.replace(std::move(shares));
-  as_of_.replace({{{}, static_cast<double>(record.as_of.seconds()) + record.as_of.nanos() * 1e-9}});
+  as_of_.replace({{{}, static_cast<double>(written_->as_of.seconds()) + written_->as_of.nanos() * 1e-9}});
 }
 
 void UsageMetrics::serve_held(const usage::Record& record) {
+  if (written_) serve(&record);
   std::map<metrics::LabelValues, double> devices, cards;
   for (const usage::GroupTotal& group : record.groups) {
     devices[labels_of(group.labels)] = static_cast<double>(group.devices);
@@ -96,6 +106,7 @@ void UsageMetrics::serve_held(const usage::Record& record) {
 }
 
 void UsageMetrics::clear() {
+  written_.reset();
   for (metrics::Table* table : {&device_seconds_, &card_seconds_, &share_seconds_, &devices_, &cards_, &as_of_})
     table->replace({});
 }
@@ -148,7 +159,7 @@ void UsageReporter::stop() {
   timer_.cancel();
   call_.cancel();
   ledger_.reset();
-  complained_.clear();
+  trouble_.clear();
   metrics_.clear();
 }
 
@@ -292,7 +303,7 @@ void UsageReporter::write_answered(Result<std::string> answer) {
   if (!running_) return;
   if (answer) {
     version_ = text_at(parsed(*answer), "metadata", "resourceVersion");
-    complained_.clear();
+    trouble_.clear();
     metrics_.serve_totals(sent_);
     return later(kPeriod, &UsageReporter::write);
   }
@@ -315,6 +326,7 @@ void UsageReporter::write_answered(Result<std::string> answer) {
       return restore(*now_there);
     }
     version_ = text_at(parsed(*now_there), "metadata", "resourceVersion");
+    trouble_.clear();
     metrics_.serve_totals(sent_);
     later(kPeriod, &UsageReporter::write);
   });
@@ -327,7 +339,8 @@ bool UsageReporter::is_ours(const std::string& object) {
 }
 
 void UsageReporter::complain(const Error& error, const char* what) {
-  if (std::string text = what + to_string(error); text != std::exchange(complained_, text))
+  const std::string text = std::string(what) + ": " + error.message();
+  if (std::exchange(trouble_, text) != text)
     log::warning(what, {{"err", error}, {"namespace", options_.usage->ns}, {"name", options_.usage->name}});
 }
 

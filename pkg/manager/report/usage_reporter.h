@@ -3,7 +3,8 @@
 //
 // At the start of a term it reads the object, goes through all claims in pieces, and writes the object; from then on
 // once a minute, at exactly the version that it read or wrote last. What is served as totals is what was written last:
-// so they never go down, whoever leads, and a new leader begins with what the last one served. "Held now" is of now.
+// so they never go down, whoever leads, and a new leader begins with what the last one served. What has never been
+// written is served as 0 from its first claim on, so that no Prometheus misses its first minute. "Held now" is of now.
 //
 // A write that finds another version means that somebody else counts, or that an answer was lost: the object is read
 // again, and unless it is what this process wrote, everything begins anew from it. Text that cannot be read is left as
@@ -35,10 +36,14 @@ class UsageMetrics {
   explicit UsageMetrics(metrics::Registry& registry);
   // What was written.
   void serve_totals(const usage::Record& record);
+  // What is held now; the record may have labels that were never written.
   void serve_held(const usage::Record& record);
   void clear();
 
  private:
+  void serve(const usage::Record* now);
+
+  std::optional<usage::Record> written_;
   metrics::Table& device_seconds_;
   metrics::Table& card_seconds_;
   metrics::Table& share_seconds_;
@@ -65,6 +70,8 @@ class UsageReporter {
   // Writes once more, while this process still leads; busy() until it is answered. stop() follows.
   void finish();
   bool busy() const { return last_write_under_way_; }
+  // Why usage is not counted, or not written; empty: it is, or it is switched off.
+  const std::string& trouble() const { return trouble_; }
 
   // Call after each change of a claim.
   void changed(const api::ResourceClaim* before, const api::ResourceClaim* after);
@@ -107,7 +114,7 @@ class UsageReporter {
   std::string walked_;                     // the key of the last claim that was looked at
   std::string version_;                    // resourceVersion of the object; empty: there is none yet
   usage::Record sent_;                     // by the last write
-  std::string complained_;                 // the last complaint, so that it is logged once
+  std::string trouble_;                    // the last complaint, so that it is logged once
   Handle timer_, call_, last_call_;
   bool last_write_under_way_ = false;
   std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
