@@ -34,6 +34,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "pkg/usage/limits.h"
 #include "pkg/usage/parts.h"
 #include "pkg/usage/record.h"
 
@@ -49,22 +50,8 @@ struct Use {
   std::vector<Part> unknown;
 };
 
-class Ledger {
+class Ledger : public Limits {
  public:
-  static constexpr size_t kMaxNamespaces = 200;
-  static constexpr size_t kMaxClasses = 50;
-  static constexpr size_t kMaxDrivers = 16;
-  static constexpr size_t kMaxOwners = 20;
-  static constexpr size_t kMaxShareNames = 64;
-  static constexpr size_t kMaxLabelBytes = 253;
-  // Series of groups (kSeriesOfGroup each) and of their shares.
-  static constexpr size_t kMaxSeries = 2'990;
-  static constexpr size_t kSeriesOfGroup = 4;
-  static constexpr size_t kMaxShareSeries = 1'900;
-  static constexpr int64_t kSecond = 1'000'000'000;
-  static constexpr int64_t kIdle = 24 * 3600 * kSecond;
-  static constexpr int64_t kMostUnseen = 600 * kSecond;
-
   // Nothing that was held before `begin` counts.
   explicit Ledger(int64_t begin) : floor_(begin), now_(begin) {}
 

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "pkg/base/strings.h"
-#include "pkg/usage/ledger.h"
+#include "pkg/usage/limits.h"
 
 namespace dra::usage {
 
@@ -62,15 +62,15 @@ class Reader {
     if (!time("since", record.since)) return wrong("since", "is not a time in RFC 3339");
     if (const auto writer = json_.find("writer"); writer != json_.end() && writer->is_string())
       record.writer = writer->get<std::string>();
-    for (const auto& [key, most] : {std::pair<const char*, size_t>{"namespaces", Ledger::kMaxNamespaces},
-                                    {"classes", Ledger::kMaxClasses},
-                                    {"drivers", Ledger::kMaxDrivers},
-                                    {"owners", Ledger::kMaxOwners},
-                                    {"shares", Ledger::kMaxShareNames}})
+    for (const auto& [key, most] : {std::pair<const char*, size_t>{"namespaces", Limits::kMaxNamespaces},
+                                    {"classes", Limits::kMaxClasses},
+                                    {"drivers", Limits::kMaxDrivers},
+                                    {"owners", Limits::kMaxOwners},
+                                    {"shares", Limits::kMaxShareNames}})
       if (const std::string why = table(key, most + 1); !why.empty()) return wrong(key, why);
     const auto groups = json_.find("groups");
     if (groups == json_.end() || !groups->is_array()) return wrong("groups", "is not a list");
-    if (groups->size() > Ledger::kMaxSeries / Ledger::kSeriesOfGroup + 1)
+    if (groups->size() > Limits::kMaxSeries / Limits::kSeriesOfGroup + 1)
       return wrong("groups", "has " + std::to_string(groups->size()) + " entries, more than are ever written");
     for (size_t i = 0; i < groups->size(); ++i) {
       GroupTotal group;
@@ -99,7 +99,7 @@ class Reader {
     for (const Json& one : *found) {
       if (!one.is_string()) return "has an entry that is not a text";
       texts.push_back(one.get<std::string>());
-      if (texts.back().size() > Ledger::kMaxLabelBytes) return "has an entry of more than 253 bytes";
+      if (texts.back().size() > Limits::kMaxLabelBytes) return "has an entry of more than 253 bytes";
     }
     return "";
   }
@@ -132,9 +132,9 @@ class Reader {
     if (!seconds(json[4], group.device_seconds) || !seconds(json[5], group.card_seconds))
       return "has seconds that are not a number of 0 or more";
     if (!count(json[6], kMostDevices, group.devices) || !count(json[7], kMostHeld, group.cards) ||
-        !count(json[8], kMostHeld / Ledger::kSecond, group.idle_seconds))
+        !count(json[8], kMostHeld / Limits::kSecond, group.idle_seconds))
       return "has a count that is not a whole number of 0 or more";
-    if (!json[9].is_array() || json[9].size() > Ledger::kMaxShareNames + 1) return "has shares that are not a list";
+    if (!json[9].is_array() || json[9].size() > Limits::kMaxShareNames + 1) return "has shares that are not a list";
     for (const Json& one : json[9]) {
       ShareTotal share;
       if (!one.is_array() || one.size() != 3 || !label(one[0], "shares", share.name) ||

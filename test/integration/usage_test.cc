@@ -45,14 +45,14 @@ struct Fleet {
   double most = 0;                       // served so far, by any process
   std::ofstream dump;                    // what a Prometheus would scrape, if DRA_USAGE_OPENMETRICS names a file
 
-  explicit Fleet(uint64_t seed = 1) : cluster(options_of(seed)) { cluster.api().create(claim_template("one-gpu")); }
+  explicit Fleet(uint64_t seed = 1, bool embedded = true) : cluster(options_of(seed, embedded)) { cluster.api().create(claim_template("one-gpu")); }
 
-  static ClusterOptions options_of(uint64_t seed) {
+  static ClusterOptions options_of(uint64_t seed, bool embedded) {
     ClusterOptions options;
     options.seed = seed;
     options.nodes = 4;
     options.devices = 8;
-    options.embedded = true;
+    options.embedded = embedded;
     options.components.scheduler_allocates = false;
     return options;
   }
@@ -242,7 +242,7 @@ TEST(Usage, WhatSomebodyElseWroteIsGoneOnFrom) {
 
 // A pod gets its history along with its condition: no write more.
 TEST(History, IsWrittenAlongWithTheCondition) {
-  Fleet fleet;
+  Fleet fleet(1, false);
   Process& m1 = fleet.cluster.start("m1", counting());
   Json large = claim_template("many", "gpu", 9);
   fleet.cluster.api().create(large);
