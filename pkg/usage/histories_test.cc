@@ -47,7 +47,7 @@ struct History {
 
   explicit History(uint64_t seed) {
     SeededRandom random(seed);
-    for (int card = 0; card < 12; ++card) {
+    for (int card = 0; card < 8; ++card) {
       int64_t at = 0;
       while (true) {
         at += static_cast<int64_t>(random.below(40 * 60)) * kS;

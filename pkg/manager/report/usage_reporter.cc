@@ -36,6 +36,15 @@ metrics::LabelValues labels_of(const usage::Labels& labels) {
   return {labels.ns, labels.device_class, labels.driver, labels.owner};
 }
 
+bool same_series(const usage::Record& a, const usage::Record& b) {
+  const auto same_shares = [](const usage::ShareTotal& x, const usage::ShareTotal& y) { return x.name == y.name; };
+  return std::equal(a.groups.begin(), a.groups.end(), b.groups.begin(), b.groups.end(),
+                    [&](const usage::GroupTotal& x, const usage::GroupTotal& y) {
+                      return x.labels == y.labels && std::equal(x.shares.begin(), x.shares.end(), y.shares.begin(),
+                                                                y.shares.end(), same_shares);
+                    });
+}
+
 double in_cards(int64_t nanos) {
   return static_cast<double>(nanos) / static_cast<double>(usage::kWholeCard);
 }
@@ -69,6 +78,7 @@ UsageMetrics::UsageMetrics(metrics::Registry& r)
 
 void UsageMetrics::serve_totals(const usage::Record& record) {
   written_ = record;
+  shown_ = record;
   serve(nullptr);
 }
 
@@ -95,7 +105,10 @@ void UsageMetrics::serve(const usage::Record* now) {
 }
 
 void UsageMetrics::serve_held(const usage::Record& record) {
-  if (written_) serve(&record);
+  if (written_ && !same_series(shown_, record)) {
+    serve(&record);
+    shown_ = record;
+  }
   std::map<metrics::LabelValues, double> devices, cards;
   for (const usage::GroupTotal& group : record.groups) {
     devices[labels_of(group.labels)] = static_cast<double>(group.devices);

@@ -44,6 +44,7 @@ class UsageMetrics {
   void serve(const usage::Record* now);
 
   std::optional<usage::Record> written_;
+  usage::Record shown_;  // whose labels the totals have now
   metrics::Table& device_seconds_;
   metrics::Table& card_seconds_;
   metrics::Table& share_seconds_;
