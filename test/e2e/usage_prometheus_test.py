@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Usage through a real Prometheus: what whole managers serve over three simulated hours, with restarts and changes of leaders
+"""Usage through a real Prometheus: what whole managers serve over two simulated hours, with restarts and changes of leaders
 (integration_usage_test), becomes blocks of a Prometheus, by promtool, and increase() over the chart's recording rule is compared with what was really
 held. Exit status 77 without Prometheus.
 
@@ -16,8 +16,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 import prometheus_test as prom  # noqa: E402
 
-HOURS = 3
-STEP = 10  # seconds between the scrapes of the test
+HOURS = 2
+STEP = 15  # seconds between the scrapes of the test
 
 
 def rule(name):

@@ -45,7 +45,9 @@ struct Fleet {
   double most = 0;                       // served so far, by any process
   std::ofstream dump;                    // what a Prometheus would scrape, if DRA_USAGE_OPENMETRICS names a file
 
-  explicit Fleet(uint64_t seed = 1, bool embedded = true) : cluster(options_of(seed, embedded)) { cluster.api().create(claim_template("one-gpu")); }
+  explicit Fleet(uint64_t seed = 1, bool embedded = true) : cluster(options_of(seed, embedded)) {
+    cluster.api().create(claim_template("one-gpu"));
+  }
 
   static ClusterOptions options_of(uint64_t seed, bool embedded) {
     ClusterOptions options;
@@ -134,7 +136,7 @@ TEST(Usage, IsCountedWrittenAndServed) {
 
 // Restarts, changes of leader and networks that fail for up to a minute, at random.
 TEST(Usage, StaysWithinOnePercentWhoeverLeads) {
-  const uint64_t first = test::number_from("DRA_SEED", 1), cases = test::number_from("DRA_USAGE_CLUSTERS", 4);
+  const uint64_t first = test::number_from("DRA_SEED", 1), cases = test::number_from("DRA_USAGE_CLUSTERS", 1);
   for (uint64_t seed = first; seed < first + cases; ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     Fleet fleet(seed);
@@ -146,10 +148,10 @@ TEST(Usage, StaysWithinOnePercentWhoeverLeads) {
     fleet.cluster.start(leader, counting());
     fleet.cluster.pass(2s);
     size_t pods = 0;
-    for (int minute = 0; minute < 180; ++minute) {
+    for (int minute = 0; minute < 120; ++minute) {
       while (fleet.held.size() < 6 + random.below(3)) fleet.begin("p" + std::to_string(pods++));
       if (random.below(4) == 0) fleet.end(fleet.held.begin()->first);
-      if (minute % 30 == 29) {
+      if (minute % 20 == 19) {
         const std::string next = leader == "m1" ? "m2" : "m1";
         if (random.below(2) == 0) fleet.cluster.process(leader).manager().finish_leading();
         fleet.cluster.pass(std::chrono::milliseconds(500));
@@ -158,8 +160,8 @@ TEST(Usage, StaysWithinOnePercentWhoeverLeads) {
         leader = next;
         fleet.cluster.start(leader, counting());
       }
-      for (int part = 0; part < 6; ++part) {
-        fleet.cluster.pass(10s);
+      for (int part = 0; part < 4; ++part) {
+        fleet.cluster.pass(15s);
         fleet.scrape({"m1", "m2"});
       }
     }
@@ -199,10 +201,10 @@ TEST(Usage, TwoThatBothLeadDoNotCountTwice) {
 TEST(Usage, AnObjectThatCannotBeReadIsLeftAlone) {
   Fleet fleet;
   const std::string bad = R"({"version":7})";
-  fleet.cluster.api().create({{"apiVersion", "v1"},
-                              {"kind", "ConfigMap"},
-                              {"metadata", {{"name", "dra-controller-manager-usage"}, {"namespace", "kube-system"}}},
-                              {"data", {{"usage.json", bad}, {"other", "kept"}}}});
+  const Json object{{"metadata", {{"name", "dra-controller-manager-usage"}}},
+                    {"data", {{"usage.json", bad}, {"other", "kept"}}}};
+  const Answer made = fleet.cluster.api().call("POST", "/api/v1/namespaces/kube-system/configmaps", object.dump());
+  ASSERT_EQ(made.status, 201) << made.body;
   Process& m1 = fleet.cluster.start("m1", counting());
   fleet.cluster.pass(2s);
   fleet.begin("a");

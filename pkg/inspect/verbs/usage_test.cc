@@ -91,7 +91,7 @@ TEST(UsageVerb, ShowsTheTotalsBesideIt) {
             "namespace,devices,cards,deviceHours,cardHours\r\nml,1,0.500,2.00,1.00\r\nold,0,0.000,0.10,0.03\r\n");
   EXPECT_EQ(csv(usage_now(state, {UsageBy::kOwner, ""}, {record, ""})),
             "ownerKind,devices,cards,deviceHours,cardHours\r\nnone,1,0.500,0.00,0.00\r\nJob,0,0.000,2.00,1.00\r\n"
-            "'=1+1,0,0.000,0.10,0.03\r\n");
+            "\"'=1+1\",0,0.000,0.10,0.03\r\n");
 }
 
 TEST(UsageVerb, NothingIsHeld) {
