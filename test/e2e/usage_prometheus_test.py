@@ -47,7 +47,7 @@ def compare(port, until, held, written):
     if resets != 0:
         raise SystemExit(f"the total went down {resets} times")
     # In each hour by itself, by the counter's own samples: what one hour has, the others have not.
-    hours = sum(one_value(port, f"sum(increase(({recorded})[3600s:{STEP}s] offset {3600 * hour}s)) or vector(0)", until) for hour in range(HOURS + 1))
+    hours = sum(one_value(port, f"sum(increase(({recorded})[3600s:{STEP}s])) or vector(0)", until - 3600 * hour) for hour in range(HOURS + 1))
     if abs(hours - held) > 0.02 * held:
         raise SystemExit(f"the hours sum to {hours:.0f} of {held:.0f}")
 
