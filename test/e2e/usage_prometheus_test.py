@@ -5,6 +5,7 @@ held. Exit status 77 without Prometheus.
 
     test/e2e/usage_prometheus_test.py build/quick
 """
+import json
 import os
 import re
 import subprocess
@@ -52,6 +53,17 @@ def compare(port, until, held, written):
         raise SystemExit(f"the hours sum to {hours:.0f} of {held:.0f}")
 
 
+def compare_the_verb(port, program, held):
+    """kubectl dra usage, of a Prometheus without the chart's rules."""
+    weeks = int((time.time() - 1_600_000_000) / 604_800)
+    ran = subprocess.run([program, "usage", "--since", f"{weeks}w", "--prometheus", f"http://127.0.0.1:{port}", "-o", "json"], capture_output=True, text=True,
+                         timeout=90, check=False)
+    rows = json.loads(ran.stdout)["usage"] if ran.returncode == 0 else []
+    if [row["namespace"] for row in rows] != ["default"] or abs(rows[0]["cardHours"] * 3600 - held) > 0.2 * held:
+        raise SystemExit(f"kubectl dra usage --since says {ran.stdout}{ran.stderr} of {held / 3600:.2f} hours")
+    print(f"kubectl dra usage --since: {rows[0]['cardHours']} of {held / 3600:.2f} card hours, in steps of ten minutes")
+
+
 def main():
     prometheus, promtool = prom.find("prometheus"), prom.find("promtool")
     if not prometheus or not promtool:
@@ -84,6 +96,7 @@ def main():
                         raise SystemExit("no data in Prometheus:\n" + log.read()[-2000:])
                 time.sleep(0.1)
             compare(port, until, held, written)
+            compare_the_verb(port, os.path.join(sys.argv[1], "bin/kubectl-dra"), held)
         finally:
             process.terminate()
             process.wait(timeout=20)

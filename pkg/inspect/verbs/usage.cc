@@ -215,9 +215,13 @@ Result<std::string> usage_period(std::string_view text) {
 }
 
 std::string usage_query(std::string_view metric, std::string_view period, bool recorded) {
-  const std::string name(metric), range = "[" + std::string(period) + "]";
-  const std::string series = recorded ? "dra:usage_" + name + ":max" : "dra_usage_" + name + "_total";
-  return "sum by (claim_namespace, class, driver, owner_kind) (increase(" + series + range + "))";
+  const std::string labels = "by (claim_namespace, class, driver, owner_kind) ", name(metric), range(period);
+  if (recorded) return "sum " + labels + "(increase(dra:usage_" + name + ":max[" + range + "]))";
+  // The rule's expression, evaluated now. A replica that leads a second time has one series with a gap, so the sum of
+  // the replicas' own increases would count that gap twice.
+  const bool long_period = range.find_first_of("wd") != std::string::npos;
+  return "sum " + labels + "(increase((max " + labels + "(dra_usage_" + name + "_total))[" + range + ":" +
+         (long_period ? "10m" : "1m") + "]))";
 }
 
 Result<size_t> add_usage_answer(std::string_view text, bool cards, std::vector<UsageOfPeriod>& out) {

@@ -111,7 +111,9 @@ TEST(UsageVerb, PeriodsAreThoseOfPrometheus) {
   EXPECT_EQ(usage_query("card_seconds", "7d", true),
             "sum by (claim_namespace, class, driver, owner_kind) (increase(dra:usage_card_seconds:max[7d]))");
   EXPECT_EQ(usage_query("device_seconds", "7d", false),
-            "sum by (claim_namespace, class, driver, owner_kind) (increase(dra_usage_device_seconds_total[7d]))");
+            "sum by (claim_namespace, class, driver, owner_kind) (increase((max by (claim_namespace, class, driver, "
+            "owner_kind) (dra_usage_device_seconds_total))[7d:10m]))");
+  EXPECT_NE(usage_query("device_seconds", "36h", false).find("[36h:1m]"), std::string::npos);
 }
 
 TEST(UsageVerb, ReadsWhatAPrometheusAnswers) {
