@@ -57,16 +57,22 @@ std::vector<Column> columns_of(UsageBy by) {
   return {{"NAMESPACE", "namespace"}, {"CLASS", "class"}, {"DRIVER", "driver"}, {"OWNER", "ownerKind"}};
 }
 
-Cell decimal(double value, int digits) {
-  char text[64];
-  std::snprintf(text, sizeof text, "%.*f", digits, value);
-  Cell cell{std::string(text)};
+Cell number_cell(std::string text) {
+  Cell cell{std::move(text)};
   cell.is_number = true;
   return cell;
 }
 
 Cell hours(double seconds) {
-  return decimal(seconds / 3600, 2);
+  char text[64];
+  std::snprintf(text, sizeof text, "%.2f", seconds / 3600);
+  return number_cell(text);
+}
+
+Cell cards_cell(double cards) {
+  char text[64];
+  std::snprintf(text, sizeof text, "%.3f", cards);
+  return number_cell(text);
 }
 
 // Each part at most in proportion: all parts of a card are one card at most.
@@ -161,7 +167,7 @@ Answer usage_now(const State& state, const UsageQuestion& question, const UsageT
   for (const auto& at : in_order(rows, &UsageFigures::cards, &UsageFigures::card_seconds)) {
     Row row = row_of(at->first, question.by);
     row.cells.emplace_back(static_cast<uint64_t>(at->second.devices));
-    row.cells.push_back(decimal(at->second.cards, 3));
+    row.cells.push_back(cards_cell(at->second.cards));
     if (totals.record) {
       row.cells.push_back(hours(at->second.device_seconds));
       row.cells.push_back(hours(at->second.card_seconds));
