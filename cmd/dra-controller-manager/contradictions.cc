@@ -47,6 +47,14 @@ std::string of_modes(const Flags& flags, const Given& given) {
       {observes && word_is(flags, "recreate-pinned-pods", {"on", "true"}),
        "--scheduling=observe writes nothing but events, and --recreate-pinned-pods=on evicts pods; use "
        "--recreate-pinned-pods=off, or --scheduling=gate"},
+      {observes && given("--usage") && flags.usage,
+       "--scheduling=observe writes nothing but events, and --usage=on writes totals into a ConfigMap; use "
+       "--usage=off, "
+       "or --scheduling=gate or bind"},
+      {!flags.leader_elect && given("--usage") && flags.usage,
+       "--usage=on writes totals beside the Lease of the leader, and --leader-elect=false has none; use --usage=off, "
+       "or "
+       "--leader-elect"},
       {observes && s.release_gates,
        "--release-gates lifts gates, which --scheduling=observe does not allow; use --scheduling=gate"},
       {binds && s.release_gates,

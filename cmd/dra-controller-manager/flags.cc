@@ -133,6 +133,9 @@ void define_modes(CLI::App& app, Texts& texts, Flags& flags) {
                "With --release-gates: end with status 0 once no pod carries our gate, or with 1 after this time");
   add_list(app, "--ignore-taints", options.ignored_taints,
            "Keys of NoSchedule device taints that keep other allocators away and that this one ignores");
+  add_choice<bool>(app, "--usage", flags.usage, {{"on", true}, {"off", false}},
+                   "Whether the leader counts who used what (metrics dra_usage_*), and writes the totals into a "
+                   "ConfigMap beside its Lease once a minute; needs --leader-elect, and not with --scheduling=observe");
   app.add_option("--controllers", texts.controllers,
                  "Controllers to run: * for all, name, -name; known: " + known_controllers())
       ->capture_default_str();

@@ -22,6 +22,9 @@ struct Flags {
   std::string lease_name = "dra-controller-manager";
   std::string lease_namespace = "kube-system";
 
+  // Count who used what; needs leader_elect.
+  bool usage = true;
+
   // With --release-gates: end once no pod has our gate, or after this time; zero: run until a signal.
   Duration release_deadline{};
 

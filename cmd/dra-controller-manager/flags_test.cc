@@ -193,6 +193,8 @@ TEST(Flags, ThatContradictEachOtherAreRefused) {
       {observe, own_evictions},
       {observe, "--recreate-pinned-pods=on"},
       {observe, "--recreate-pinned-pods=true"},
+      {observe, "--usage=on"},
+      {"--leader-elect=false", "--usage=on"},
       {observe, "--release-gates"},
       {bind, "--release-gates"},
       {bind, "--scheduler-names=,"},

@@ -86,6 +86,8 @@ class Process {
     flags_.manager.identity = "dra-controller-manager-" + host_name();
     if (flags_.leader_elect)
       flags_.manager.lease = manager::ManagerOptions::LeaseRef{flags_.lease_namespace, flags_.lease_name};
+    if (flags_.leader_elect && flags_.usage && flags_.manager.settings.scheduling != reconcile::Scheduling::kObserve)
+      flags_.manager.usage = manager::ManagerOptions::LeaseRef{flags_.lease_namespace, flags_.lease_name + "-usage"};
     flags_.manager.host = config_.server.substr(config_.server.find("//") + 2);
     manager_ = std::make_unique<manager::Manager>(reactor_, transport_, random_, registry_, flags_.manager);
   }
@@ -234,7 +236,7 @@ class Process {
   void stop() {
     stopping_ = true;
     call_.cancel();
-    manager_->stop_leading();
+    manager_->finish_leading();
     stop_at_ = reactor_.clock().mono_now() + flags_.shutdown_timeout;
     patience_ = reactor_.after(kCredentialPatience, [this] { cancel_credentials(); });
     drain();

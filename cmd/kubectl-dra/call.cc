@@ -214,7 +214,7 @@ void add_flags_of_all_verbs(CLI::App& app, CommonFlags& common) {
 
 void add_flags_of_answers(CLI::App& app, CommonFlags& common, std::string& output, const std::string& of_output) {
   // The last one counts, as for kubectl.
-  app.add_option("-o,--output", output, of_output.empty() ? "one of table, wide, json, yaml, name" : of_output)
+  app.add_option("-o,--output", output, of_output.empty() ? "one of table, wide, json, yaml, name, csv" : of_output)
       ->take_last();
   app.add_option("--sort-by", common.sort_by,
                  "a column: its head, or its key in -o json; numbers from the largest, texts in natural order");

@@ -53,6 +53,7 @@ std::string config_json(const ManagerOptions& o, const Drivers& drivers) {
       {"controllerFlags", o.settings.flags},
       {"ignoredTaints", o.ignored_taints},
       {"stepBudget", o.step_budget},
+      {"usage", o.usage ? "on" : "off"},
       {"strategy", allocator::strategy_name(o.strategy)},
       {"stalePoolGenerations", o.stale_generations},
       {"strictSelectorErrors", o.strict_selector_errors},

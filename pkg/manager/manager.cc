@@ -22,6 +22,7 @@
 #include "pkg/manager/report/pinned_pods.h"
 #include "pkg/manager/report/stuck_claims.h"
 #include "pkg/manager/report/unknown_objects.h"
+#include "pkg/manager/report/usage_reporter.h"
 #include "pkg/manager/request_mix_seed.h"
 #include "pkg/manager/run/api_sink.h"
 #include "pkg/manager/run/assumptions.h"
@@ -79,6 +80,7 @@ struct Manager::Impl {
         runner(reactor, view, memory, {api, events, instruments, assumptions}),
         audit(reactor, inventory, stores, instruments, events),
         unknown(registry, events, inventory.features().ignored_fields),
+        usage(reactor, rest, registry, inventory, view, options, [this] { return preflight.why_not(kUsageRole); }),
         request_mix_seed(reactor, allocator, stores),
         resync(reactor, stores, view, runner, [this](const api::Pod& pod) { assumptions.recall(pod); }),
         cache_keeper(reactor, allocator, nodes, [this] { return watches ? watches->claims.objects().size() : 0; }),
@@ -192,7 +194,7 @@ struct Manager::Impl {
     serve(reconcile::Kind::kClass, w.classes);
     if (w.taint_rules) serve(reconcile::Kind::kTaintRule, *w.taint_rules);
     connect_stores(w, {reactor.clock(), inventory, nodes, memory, assumptions, audit, instruments, exclusivity, stuck,
-                       pinned, *groups, runner, unknown});
+                       pinned, *groups, runner, unknown, usage});
     await_lists(w);
     w.claims.reflector().on_unreadable([this] { pause_unreadable(); });
     w.slices.reflector().on_unreadable([this] { pause_unreadable(); });
@@ -346,6 +348,7 @@ struct Manager::Impl {
     controllers.show_running(true);
     audit.start(options.audit_period);
     unknown.set_leading(true);
+    usage.start();
   }
 
   void resync_if_leading() {
@@ -360,6 +363,7 @@ struct Manager::Impl {
     writer.end_term();
     audit.stop();
     unknown.set_leading(false);
+    usage.stop();
     cache_keeper.stop();
     request_mix_seed.stop();
     instruments.set_leader(false);
@@ -420,7 +424,9 @@ struct Manager::Impl {
       lease_drivers = drivers();
       lease_drivers_at = now;
     }
-    const api::StringMap all = protocol::annotations_of(lease_notes(options, lease_drivers, version));
+    protocol::ManagerNotes notes = lease_notes(options, lease_drivers, version);
+    notes.usage = usage.trouble();
+    const api::StringMap all = protocol::annotations_of(notes);
     return {all.begin(), all.end()};
   }
 
@@ -432,6 +438,7 @@ struct Manager::Impl {
     instruments.set_pinned(unbound.pods, unbound.since);
     instruments.set_pending(view);
     unknown.show();
+    usage.show();
     instruments.set_drivers(drivers_as_counted());
     instruments.set_outages(runner.outages().ongoing(), runner.outages().waiting());
     instruments.set_stuck(stuck.count(reactor.clock().wall_now(), [this](const std::string& claim) {
@@ -467,6 +474,7 @@ struct Manager::Impl {
   Runner runner;
   Audit audit;
   UnknownObjects unknown;
+  UsageReporter usage;
   RequestMixSeed request_mix_seed;
   Resync resync;
   CacheKeeper cache_keeper;
@@ -506,8 +514,12 @@ void Manager::stop_leading() {
 void Manager::stop() {
   impl_->stop();
 }
+void Manager::finish_leading() {
+  impl_->usage.finish();
+  impl_->stop_leading();
+}
 bool Manager::busy() const {
-  return impl_->runner.reconciles_under_way() > 0;
+  return impl_->runner.reconciles_under_way() > 0 || impl_->usage.busy();
 }
 bool Manager::leading() const {
   return impl_->runner.running();

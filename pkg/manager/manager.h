@@ -53,6 +53,8 @@ class Manager {
   // Takes the lead as soon as the stores are synced; gives it up. Without leader election: lead() right after start().
   void lead();
   void stop_leading();
+  // The same while the lease is still held: writes the totals of usage once more (busy() until that is answered).
+  void finish_leading();
   // Ends watches. Does not wait for writes in flight; see busy().
   void stop();
   // Sends the queued events, for `limit` at most.

@@ -49,6 +49,8 @@ struct ManagerOptions {
     std::string ns, name;
   };
   std::optional<LeaseRef> lease;
+  // The ConfigMap for the totals of who used what; nothing: usage is not counted.
+  std::optional<LeaseRef> usage;
   // The server's host, for metrics.
   std::string host = "in-process";
   // The reporting instance of events.

@@ -166,6 +166,50 @@ using CounterFamilyImpl = FamilyOf<Counter, CounterChild, prometheus::Counter>;
 using GaugeFamilyImpl = FamilyOf<Gauge, GaugeChild, prometheus::Gauge>;
 using HistogramFamilyImpl = FamilyOf<Histogram, HistogramChild, prometheus::Histogram>;
 
+template <prometheus::MetricType kType>
+class TableOf : public Table, public FamilyBase {
+ public:
+  using FamilyBase::FamilyBase;
+
+  void replace(std::map<LabelValues, double> series) override {
+    if (series.size() > kMaxTableSeries) series.erase(std::next(series.begin(), kMaxTableSeries), series.end());
+    for (const auto& [values, value] : series) {
+      require(values.size() == label_count(), name(), "wrong number of label values");
+      require(std::isfinite(value), name(), "a value is not finite");
+    }
+    std::lock_guard<std::mutex> lock(mutex_);
+    series_ = std::move(series);
+  }
+
+  std::vector<prometheus::MetricFamily> collect() const override {
+    std::map<LabelValues, double> series;
+    {
+      std::lock_guard<std::mutex> lock(mutex_);
+      series = series_;
+    }
+    if (series.empty()) return {};
+    prometheus::MetricFamily family;
+    family.name = name();
+    family.help = help();
+    family.type = kType;
+    for (const auto& [values, value] : series) {
+      prometheus::ClientMetric metric;
+      for (const auto& [label, text] : label_map(values)) metric.label.push_back({label, text});
+      (kType == prometheus::MetricType::Counter ? metric.counter.value : metric.gauge.value) = value;
+      family.metric.push_back(std::move(metric));
+    }
+    return {std::move(family)};
+  }
+  const char* type() const override { return kType == prometheus::MetricType::Counter ? "counter" : "gauge"; }
+
+ private:
+  mutable std::mutex mutex_;
+  std::map<LabelValues, double> series_;
+};
+
+using CounterTable = TableOf<prometheus::MetricType::Counter>;
+using GaugeTable = TableOf<prometheus::MetricType::Gauge>;
+
 }  // namespace
 
 std::vector<double> exponential_buckets(double start, double factor, int count) {
@@ -211,6 +255,15 @@ GaugeFamily& Registry::gauges(const std::string& name, const std::string& help,
 HistogramFamily& Registry::histograms(const std::string& name, const std::string& help,
                                       const std::vector<std::string>& labels, const std::vector<double>& buckets) {
   return state_->family<HistogramFamilyImpl>(name, help, labels, buckets);
+}
+
+Table& Registry::counter_table(const std::string& name, const std::string& help,
+                               const std::vector<std::string>& labels) {
+  return state_->family<CounterTable>(name, help, labels, {});
+}
+
+Table& Registry::gauge_table(const std::string& name, const std::string& help, const std::vector<std::string>& labels) {
+  return state_->family<GaugeTable>(name, help, labels, {});
 }
 
 Counter& Registry::counter(const std::string& name, const std::string& help) {

@@ -12,6 +12,7 @@
 
 #include <functional>
 #include <initializer_list>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -61,6 +62,15 @@ using CounterFamily = Family<Counter>;
 using GaugeFamily = Family<Gauge>;
 using HistogramFamily = Family<Histogram>;
 
+// A family whose series are replaced all at once: no scrape sees a part of them, or a new counter still at 0 that would
+// then seem to jump. Series beyond kMaxTableSeries are left out.
+constexpr size_t kMaxTableSeries = 3000;
+class Table {
+ public:
+  virtual ~Table() = default;
+  virtual void replace(std::map<LabelValues, double> series) = 0;
+};
+
 // `count` bounds: start, start*factor, ...
 std::vector<double> exponential_buckets(double start, double factor, int count);
 
@@ -78,6 +88,10 @@ class Registry {
   // `buckets` ascending, without +Inf.
   HistogramFamily& histograms(const std::string& name, const std::string& help, const std::vector<std::string>& labels,
                               const std::vector<double>& buckets);
+
+  // Of counters the caller gives totals that never go down.
+  Table& counter_table(const std::string& name, const std::string& help, const std::vector<std::string>& labels);
+  Table& gauge_table(const std::string& name, const std::string& help, const std::vector<std::string>& labels);
 
   // Metrics without labels; served as 0 from the start.
   Counter& counter(const std::string& name, const std::string& help);

@@ -2,11 +2,16 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "pkg/base/check.h"
 
 namespace dra::metrics_test {
 
+using metrics::kMaxTableSeries;
+using metrics::LabelValues;
 using metrics::Registry;
+using metrics::Table;
 
 TEST(Metrics, TextIsCompleteAndInAFixedOrder) {
   Registry registry;
@@ -97,6 +102,28 @@ TEST(Metrics, ProcessFiguresAreThere) {
 
 TEST(Metrics, ExponentialBuckets) {
   EXPECT_EQ(metrics::exponential_buckets(1, 2, 4), (std::vector<double>{1, 2, 4, 8}));
+}
+
+TEST(Metrics, ATableIsReplacedAtOnce) {
+  Registry registry;
+  Table& totals = registry.counter_table("t_seconds_total", "[ALPHA] Seconds.", {"who"});
+  EXPECT_EQ(registry.text(), "") << "no series yet";
+  totals.replace({{{"a"}, 2.5}, {{"b"}, 1}});
+  EXPECT_EQ(registry.text(),
+            "# HELP t_seconds_total [ALPHA] Seconds.\n# TYPE t_seconds_total counter\n"
+            "t_seconds_total{who=\"a\"} 2.5\nt_seconds_total{who=\"b\"} 1\n");
+  totals.replace({{{"b\"\n"}, 3}});
+  EXPECT_EQ(registry.text(),
+            "# HELP t_seconds_total [ALPHA] Seconds.\n# TYPE t_seconds_total counter\n"
+            "t_seconds_total{who=\"b\\\"\\n\"} 3\n");
+  EXPECT_THROW(totals.replace({{{"a", "b"}, 1}}), CheckFailed);
+  std::map<LabelValues, double> many;
+  for (size_t i = 0; i < kMaxTableSeries + 100; ++i) many[{std::to_string(i)}] = 1;
+  totals.replace(many);
+  const std::string text = registry.text();
+  EXPECT_EQ(static_cast<size_t>(std::count(text.begin(), text.end(), '\n')), kMaxTableSeries + 2);
+  EXPECT_EQ(&registry.counter_table("t_seconds_total", "[ALPHA] Seconds.", {"who"}), &totals);
+  EXPECT_THROW(registry.gauge_table("t_seconds_total", "[ALPHA] Seconds.", {"who"}), CheckFailed);
 }
 
 }  // namespace dra::metrics_test

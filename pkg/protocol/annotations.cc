@@ -18,7 +18,7 @@ constexpr std::string_view kRailsValue =
     "`CLAIM/REQUEST + CLAIM/REQUEST by DOMAIN/ATTRIBUTE`, several separated by commas: at most 8 entries, 8 requests "
     "an entry, 1,024 bytes";
 
-constexpr std::array<UserAnnotation, 11> kUserAnnotations{{
+constexpr std::array<UserAnnotation, 12> kUserAnnotations{{
     {"dra-controller-manager/allow-evictions", kRule,
      "the generation of the rule that may evict more pods than the guard allows", "0.1.0", "user/flags.md"},
     {"dra-controller-manager/group", kPod, "how many pods of the Job are placed together: a number, at most 1,024",
@@ -41,10 +41,15 @@ constexpr std::array<UserAnnotation, 11> kUserAnnotations{{
     {"dra-controller-manager/strategy", kClass, "first-fit, best-fit, pack or spread", "0.1.0", "user/strategies.md"},
     {"dra-controller-manager/topology-preferred", kPod | kGroup, kTopologyValue, "0.1.0", "user/groups.md"},
     {"dra-controller-manager/topology-required", kPod | kGroup, kTopologyValue, "0.1.0", "user/groups.md"},
+    {"dra-controller-manager/usage-counter", kClass,
+     "the name of the counter, or of the capacity, by which the devices of the class are weighed in usage, instead of "
+     "the mean of all: at most 253 bytes",
+     "0.1.0", "user/usage.md"},
 }};
 
-constexpr std::array<std::string_view, 6> kManagerMarks{{
+constexpr std::array<std::string_view, 7> kManagerMarks{{
     "dra-controller-manager/avoided-devices",
+    "dra-controller-manager/history",
     "dra-controller-manager/leaving",
     "dra-controller-manager/proven",
     "dra-controller-manager/proven-for",

@@ -6,6 +6,7 @@
 
 #include "pkg/protocol/avoided.h"
 #include "pkg/protocol/groups.h"
+#include "pkg/protocol/history.h"
 #include "pkg/protocol/leaving.h"
 #include "pkg/protocol/proof.h"
 #include "pkg/protocol/topology.h"
@@ -28,7 +29,8 @@ TEST(Annotations, AreSortedAndComplete) {
 
 TEST(Annotations, OfUsersAndOfTheManagerAreApart) {
   for (const std::string_view mark : manager_marks()) EXPECT_EQ(find_user_annotation(mark), nullptr) << mark;
-  for (const std::string_view mark : {kProofAnnotation, kProvenForAnnotation, kLeavingAnnotation, kAvoidedDevices})
+  for (const std::string_view mark :
+       {kProofAnnotation, kProvenForAnnotation, kLeavingAnnotation, kAvoidedDevices, kHistoryAnnotation})
     EXPECT_EQ(std::count(manager_marks().begin(), manager_marks().end(), mark), 1) << mark;
   for (const std::string_view name : {kGroupAnnotation, kTopologyRequiredAnnotation, kTopologyPreferredAnnotation}) {
     const UserAnnotation* found = find_user_annotation(name);

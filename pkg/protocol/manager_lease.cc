@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "pkg/base/strings.h"
+#include "pkg/base/utf8.h"
 
 namespace dra::protocol {
 
@@ -14,6 +15,8 @@ constexpr const char* kOptIn = "dra-controller-manager/opt-in";
 constexpr const char* kSchedulerNames = "dra-controller-manager/scheduler-names";
 constexpr const char* kExclusive = "dra-controller-manager/exclusive-drivers";
 constexpr const char* kShared = "dra-controller-manager/shared-drivers";
+constexpr const char* kUsage = "dra-controller-manager/usage";
+constexpr size_t kMaxUsageNote = 512;
 
 std::string listed(const std::vector<std::string>& names) {
   std::string text = join(names, ",");
@@ -42,12 +45,14 @@ api::StringMap annotations_of(const ManagerNotes& notes) {
   out.insert_or_assign(kSchedulerNames, listed(notes.scheduler_names));
   out.insert_or_assign(kExclusive, listed(notes.exclusive));
   out.insert_or_assign(kShared, listed(notes.shared));
+  out.insert_or_assign(kUsage, std::string(utf8_prefix(notes.usage, kMaxUsageNote)));
   return out;
 }
 
 ManagerNotes notes_of(const api::StringMap& annotations) {
   return {text_at(annotations, kVersion),        text_at(annotations, kMode),      text_at(annotations, kOptIn),
-          list_at(annotations, kSchedulerNames), list_at(annotations, kExclusive), list_at(annotations, kShared)};
+          list_at(annotations, kSchedulerNames), list_at(annotations, kExclusive), list_at(annotations, kShared),
+          text_at(annotations, kUsage)};
 }
 
 Leadership leadership_of(const api::Lease& lease, Timestamp now) {

@@ -5,6 +5,7 @@
 #include "pkg/api/encode.h"
 #include "pkg/base/json_text.h"
 #include "pkg/base/timestamp.h"
+#include "pkg/protocol/history.h"
 #include "pkg/protocol/leaving.h"
 #include "pkg/protocol/pod_claims.h"
 #include "pkg/reconcile/view.h"
@@ -59,12 +60,14 @@ void write_reserved_for(JsonText& out, const std::vector<api::ResourceClaimConsu
 // Server-side apply to a pod's status, pinned to its uid: fields applied before and now left out are removed.
 // `members` adds the members of the status.
 template <class F>
-Write apply_pod_status(const api::Pod& pod, std::string manager, std::string purpose, F&& members) {
+Write apply_pod_status(const api::Pod& pod, std::string manager, std::string purpose, F&& members,
+                       const std::string& history = "") {
   JsonText out;
   out.object([&] {
     out.member("apiVersion", "v1");
     out.member("kind", "Pod");
     out.object("metadata", [&] {
+      if (!history.empty()) out.object("annotations", [&] { out.member(kHistoryAnnotation, history); });
       out.member("name", pod.metadata.name);
       out.member("namespace", pod.metadata.ns);
       out.member("uid", pod.metadata.uid);
@@ -573,15 +576,19 @@ Write write_extended_status(const api::Pod& pod, const api::PodExtendedResourceC
   });
 }
 
-Write write_condition(const View& view, const api::Pod& pod, const api::Condition& condition, std::string purpose) {
+Write write_condition(const View& view, const api::Pod& pod, const api::Condition& condition, std::string purpose,
+                      std::string_view cause) {
   std::string since = format_rfc3339(view.now());
   for (const api::Condition& known : pod.conditions)
     if (known.type == condition.type && known.status == condition.status && !known.last_transition_time.empty())
       since = known.last_transition_time;
   // npos + 1 is 0
   const std::string manager = std::string(kFieldManager) + "-" + condition.type.substr(condition.type.rfind('/') + 1);
-  Write write = apply_pod_status(pod, manager, std::move(purpose),
-                                 [&](JsonText& out) { write_conditions(out, condition, since); });
+  const auto history = pod.metadata.annotations.find(kHistoryAnnotation);
+  const std::string_view known = history == pod.metadata.annotations.end() ? "" : std::string_view(history->second);
+  Write write = apply_pod_status(
+      pod, manager, std::move(purpose), [&](JsonText& out) { write_conditions(out, condition, since); },
+      cause.empty() ? std::string() : history_with(known, view.now(), cause));
   write.for_people = true;
   return write;
 }

@@ -101,8 +101,9 @@ reconcile::Write write_extended_status(const api::Pod& pod, const api::PodExtend
 
 // Sets one condition of the pod's status by server-side apply, under a field manager of that type alone: apply removes
 // fields that a manager leaves out. Pinned to the pod's uid. Keeps lastTransitionTime if the status is the same.
+// `cause`: also goes into the pod's history (history.h); empty: the write has none.
 reconcile::Write write_condition(const reconcile::View& view, const api::Pod& pod, const api::Condition& condition,
-                                 std::string purpose);
+                                 std::string purpose, std::string_view cause = {});
 
 // Emits the event unless it repeats the last one of its reason about this uid.
 void emit_once(const reconcile::View& view, reconcile::ReconcileResult& outcome, reconcile::Event event);

@@ -159,6 +159,8 @@ def a_stolen_token_does_little(t, cluster):
     t.refused("no labels", ours, "PATCH", one, {**lift, "metadata": {"labels": {"x": "z"}}}, MERGE)
     t.refused("no annotations", ours, "PATCH", one, {**lift, "metadata": {"annotations": {"x": "z"}}}, MERGE)
     t.allowed(ours, "PATCH", one, {"metadata": {"annotations": {"dra-controller-manager/leaving": "uid@5"}}}, MERGE)
+    t.allowed(ours, "PATCH", one + "/status?dryRun=All", {"metadata": {"annotations": {"dra-controller-manager/history": "x"}}}, MERGE)
+    t.refused("no annotations", ours, "PATCH", one + "/status", {"metadata": {"annotations": {"x": "z"}}}, MERGE)
     t.refused("is nothing that dra-controller-manager does", ours, "POST", PODS, pod("made"))
     t.refused("is nothing that dra-controller-manager does", ours, "PATCH", one + "/ephemeralcontainers",
               {"spec": {"ephemeralContainers": [{"name": "e", "image": "evil"}]}}, "application/strategic-merge-patch+json")
@@ -231,6 +233,15 @@ def events_leases_and_rules(t, ours):
     t.refused(only, ours, "DELETE", f"{leases}/{NAME}")
     t.allowed(ours, "PATCH", f"{leases}/{NAME}?dryRun=All", {"spec": {"holderIdentity": "x"}}, MERGE)
     t.allowed(t.tenant, "POST", leases + "?dryRun=All", {"metadata": {"name": "other"}, "spec": {"holderIdentity": "x"}})
+
+    configmaps, usage = f"/api/v1/namespaces/{NAME}/configmaps", {"metadata": {"name": "dra-controller-manager-usage"}, "data": {"usage.json": "{}"}}
+    only = "of ConfigMaps dra-controller-manager creates and updates only"
+    t.refused(only, ours, "POST", configmaps, {"metadata": {"name": "other"}, "data": {"usage.json": "{}"}})
+    t.refused(only, ours, "POST", configmaps, {**usage, "data": {"usage.json": "{}", "other": "x"}})
+    t.allowed(ours, "POST", configmaps, usage)
+    t.allowed(ours, "PATCH", configmaps + "/dra-controller-manager-usage", {"data": {"usage.json": "{ }"}}, MERGE)
+    t.refused(only, ours, "DELETE", configmaps + "/dra-controller-manager-usage")
+    t.allowed(t.admin, "DELETE", configmaps + "/dra-controller-manager-usage")
 
     rules = "/apis/resource.k8s.io/v1beta2/devicetaintrules"
     t.allowed(t.admin, "POST", rules, {"metadata": {"name": "r"}, "spec": {"deviceSelector": {"driver": "d"}, "taint": {"key": "a", "effect": "None"}}})

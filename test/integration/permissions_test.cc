@@ -85,6 +85,7 @@ manager::ManagerOptions every_mode() {
   options.settings.scheduler_names = {"ours"};
   options.settings.flags["recreate-pinned-pods"] = "on";
   options.lease = manager::ManagerOptions::LeaseRef{kNamespace, "dra-controller-manager"};
+  options.usage = manager::ManagerOptions::LeaseRef{kNamespace, "dra-controller-manager-usage"};
   return options;
 }
 
@@ -315,6 +316,9 @@ TEST(Permissions, EachOneRemovedInTurn) {
     EXPECT_EQ(check.ok, controllers.size() < all.size()) << check.message;
     EXPECT_NE(world.metrics().find("dra_missing_permissions{permission=\"" + shown[permission].substr(0, 10)),
               std::string::npos);
+    // Without its right who used what is not counted.
+    EXPECT_EQ(world.metrics().find("\ndra_usage_as_of_timestamp_seconds ") == std::string::npos,
+              permission.find("/configmaps") != std::string::npos);
     // Controllers that need it write nothing, the others do all their work.
     for (const std::string& controller : world.wrote()) EXPECT_FALSE(controllers.contains(controller)) << controller;
     EXPECT_EQ(world.bound("handmade"), !off("allocation"));

@@ -34,6 +34,11 @@ def read(path):
         return file.read()
 
 
+def all_panels():
+    """Of the dashboard for operators and of that for teams."""
+    return [panel for name in ("dashboard.json", "dashboard-teams.json") for panel in json.loads(read(os.path.join(FILES, name)))["panels"]]
+
+
 def passes(rules, tests):
     """Whether the tests pass on the rules, and promtool's output."""
     with tempfile.TemporaryDirectory() as folder:
@@ -84,7 +89,7 @@ class Rules(unittest.TestCase):
         self.assertEqual(that_pass(variants), [], "without a filter other programs are seen")
 
     def test_each_query_is_filtered(self):
-        panels = json.loads(read(os.path.join(FILES, "dashboard.json")))["panels"]
+        panels = all_panels()
         queries = [target["expr"] for panel in panels for target in panel["targets"]] + re.findall(r"^        expr: (.*)$", self.rules, re.MULTILINE)
         self.assertGreater(len(queries), 40)
         metric = re.compile(r"\b[a-z]+_[a-z_]+\b")
@@ -114,7 +119,7 @@ class Rules(unittest.TestCase):
 
     def test_metrics_are_documented_ones(self):
         documented = set(re.findall(r"^\| `(\w+)` \|", read(os.path.join(ROOT, "docs/metrics.md")), re.MULTILINE))
-        panels = json.loads(read(os.path.join(FILES, "dashboard.json")))["panels"]
+        panels = all_panels()
         expressions = [e for _, e in self.alerts] + re.findall(r"- record: .*\n        expr: (.*)\n", self.rules)
         expressions += [target["expr"] for panel in panels for target in panel["targets"]]
         named = set()

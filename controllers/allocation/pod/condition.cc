@@ -83,7 +83,7 @@ void write_condition_of_pod(const PodContext& context, const PodCondition& what,
   condition.status = what.status;
   condition.reason = what.reason;
   condition.message = what.message;
-  effects.emplace_back(write_condition(context.view, context.pod, condition, "show-waiting"));
+  effects.emplace_back(write_condition(context.view, context.pod, condition, "show-waiting", what.message));
   effects.emplace_back(Note{context.pod.metadata.uid, std::string(kWrittenNote), kind_digest(what.kind)});
   effects.emplace_back(Note{context.pod.metadata.uid, std::string(kWrongNote), ""});
 }
@@ -150,7 +150,7 @@ std::optional<Write> write_outage(const View& view, const api::Pod& pod, const s
   condition.status = "False";
   condition.reason = type == kPodScheduledCondition ? kSchedulerError : kRequestsFail;
   condition.message = condition_message(sentence);
-  return write_condition(view, pod, condition, "show-waiting");
+  return write_condition(view, pod, condition, "show-waiting", condition.message);
 }
 
 // Does what kube-scheduler does after an attempt that found no node and nobody to preempt (schedule_one.go,

@@ -149,8 +149,10 @@ constexpr UsedAnnotation kUsedAnnotations[] = {
     {"dra-controller-manager/proven-for", 32'768},
     {"dra-controller-manager/rails", 16'384},  // beside the mark (pkg/protocol/rail_mark.h)
     {"dra-controller-manager/allow-evictions", 32},
-    {"dra-controller-manager/strategy", 64},  // on classes
-    {"dra-controller-manager/prefer", 513},   // on claims; a value longer than 512 is ignored
+    {"dra-controller-manager/strategy", 64},        // on classes
+    {"dra-controller-manager/usage-counter", 256},  // on classes
+    {"dra-controller-manager/history", 1024},       // on pods (pkg/protocol/history.h)
+    {"dra-controller-manager/prefer", 513},         // on claims; a value longer than 512 is ignored
     // On claims, pods and PodGroups (pkg/alignment); a value longer than 1,024 is refused.
     {"dra-controller-manager/pairs", 1025},
     {"dra-controller-manager/same-across-members", 1025},
@@ -172,6 +174,7 @@ constexpr UsedAnnotation kUsedAnnotations[] = {
     {"dra-controller-manager/scheduler-names", 4096},
     {"dra-controller-manager/exclusive-drivers", 4096},
     {"dra-controller-manager/shared-drivers", 4096},
+    {"dra-controller-manager/usage", 512},
     // On volumes and their claims: kube-scheduler's annotation, and those that it reads.
     {kSelectedNodeAnnotation, 256},
     {"pv.kubernetes.io/bind-completed", 16},

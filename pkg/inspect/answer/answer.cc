@@ -59,7 +59,40 @@ OrderedJson json_of(const Answer& answer) {
   return document;
 }
 
+// The tables, one below the other with an empty line between them; every column, as in JSON.
+std::string csv_of(const Answer& answer, bool headers) {
+  std::string out;
+  for (const Table& table : answer.tables) {
+    if (!out.empty()) out += "\r\n";
+    for (size_t i = 0; headers && i < table.columns.size(); ++i)
+      out += (i == 0 ? "" : ",") + csv_cell(Cell(table.columns[i].key));
+    if (headers) out += "\r\n";
+    for (const Row& row : table.rows) {
+      for (size_t i = 0; i < row.cells.size(); ++i) out += (i == 0 ? "" : ",") + csv_cell(row.cells[i]);
+      out += "\r\n";
+    }
+  }
+  return out;
+}
+
 }  // namespace
+
+std::string csv_cell(const Cell& cell) {
+  if (cell.is_number) return cell.text;
+  std::string text = printable(cell.is_list ? join(cell.items, " ") : cell.text);
+  if (text == "-") return "";  // there is nothing
+  // The last four are the same signs in full width, which some spreadsheets read likewise.
+  for (const std::string_view sign :
+       {"=", "+", "-", "@", "\t", "\r", "\n", "\xef\xbc\x9d", "\xef\xbc\x8b", "\xef\xbc\x8d", "\xef\xbc\xa0"})
+    if (text.starts_with(sign)) {
+      text.insert(0, 1, '\'');
+      break;
+    }
+  if (text.find_first_of(",\"\r\n;' ") == std::string::npos) return text;
+  std::string quoted = "\"";
+  for (const char one : text) quoted += one == '"' ? std::string("\"\"") : std::string(1, one);
+  return quoted + "\"";
+}
 
 Cell Cell::list(std::vector<std::string> names) {
   Cell cell(names.empty() ? "-" : join(names, ","));
@@ -103,12 +136,15 @@ Result<Format> format_of(std::string_view text) {
   if (text == "json") return Format::kJson;
   if (text == "yaml") return Format::kYaml;
   if (text == "name") return Format::kName;
+  if (text == "csv") return Format::kCsv;
   for (const std::string_view other : {"jsonpath", "custom-columns", "go-template"})
     if (text.starts_with(other))
-      return fail(Code::kInvalidArgument, "-o " + std::string(other) +
-                                              " is kubectl's; pipe -o json into jq, or --sort-by "
-                                              "and --no-headers into awk. Use one of table, wide, json, yaml, name");
-  return fail(Code::kInvalidArgument, "-o " + quote(text) + " is not known; use one of table, wide, json, yaml, name");
+      return fail(Code::kInvalidArgument,
+                  "-o " + std::string(other) +
+                      " is kubectl's; pipe -o json into jq, or --sort-by "
+                      "and --no-headers into awk. Use one of table, wide, json, yaml, name, csv");
+  return fail(Code::kInvalidArgument,
+              "-o " + quote(text) + " is not known; use one of table, wide, json, yaml, name, csv");
 }
 
 std::string render(const Answer& answer, const RenderOptions& options) {
@@ -128,6 +164,7 @@ std::string render(const Answer& answer, const RenderOptions& options) {
     return out;
   }
   if (!answer.document.empty()) return answer.document;
+  if (options.format == Format::kCsv) return csv_of(answer, options.headers);
   const auto add_line = [&](const std::string& line) {
     out += (options.width > 0 ? wrapped(printable(line), options.width) : printable(line)) + "\n";
   };

@@ -100,7 +100,7 @@ struct Answer {
 };
 std::string_view status_name(Status status);  // "yes", "no", "usage", "unknown"
 
-enum class Format : uint8_t { kTable, kWide, kJson, kYaml, kName };
+enum class Format : uint8_t { kTable, kWide, kJson, kYaml, kName, kCsv };
 Result<Format> format_of(std::string_view text);  // an error lists the choices
 
 struct RenderOptions {
@@ -115,6 +115,10 @@ struct RenderOptions {
 
 // The text for standard output. It includes notes only for JSON and YAML.
 std::string render(const Answer& answer, const RenderOptions& options);
+
+// One cell of -o csv: quoted where RFC 4180 asks for it; a text that a spreadsheet would evaluate as a formula gets an
+// apostrophe in front, which spreadsheets take as "this is text".
+std::string csv_cell(const Cell& cell);
 
 // "1 device", "2 devices".
 std::string counted(uint64_t count, std::string_view singular);

@@ -84,4 +84,31 @@ TEST(Formats, OfKubectlAloneSayWhatToDo) {
 }
 
 }  // namespace
+// The issue's words: cells that a spreadsheet would evaluate.
+TEST(Answer, CsvHasNoCellThatASpreadsheetEvaluates) {
+  Answer answer{"DRAUsage"};
+  answer.lines = {"left out"};
+  answer.tables.push_back({"", "usage", {{"NAMESPACE", "namespace"}, {"OWNER", "ownerKind", true}, {"N", "n"}}, {}});
+  answer.tables[0].rows.push_back({"", {"a", "=HYPERLINK(\"http://x\",\"y\")", Cell(7)}});
+  answer.tables[0].rows.push_back({"", {"+1,2", "-cmd|' /C calc'!A0", Cell(0)}});
+  answer.tables[0].rows.push_back({"",
+                                   {"@SUM(A1)",
+                                    "\xef\xbc\x9d"
+                                    "1",
+                                    Cell(0)}});
+  answer.tables[0].rows.push_back({"", {"-", "\t=1", Cell(1)}});
+  answer.tables[0].rows.push_back({"", {"two\nlines \"x\"", "\r=1", Cell(1)}});
+  EXPECT_EQ(render(answer, {*format_of("csv")}),
+            "namespace,ownerKind,n\r\n"
+            "a,\"'=HYPERLINK(\"\"http://x\"\",\"\"y\"\")\",7\r\n"
+            "\"'+1,2\",\"'-cmd|' /C calc'!A0\",0\r\n"
+            "\"'@SUM(A1)\",\"'\xef\xbc\x9d"
+            "1\",0\r\n"
+            ",\\x09=1,1\r\n"
+            "\"two\nlines \"\"x\"\"\",\\x0d=1,1\r\n");
+  RenderOptions bare{Format::kCsv};
+  bare.headers = false;
+  EXPECT_EQ(render(answer, bare).substr(0, 3), "a,\"");
+}
+
 }  // namespace dra::inspect::answer_test

@@ -18,6 +18,7 @@
 #include "pkg/inspect/verbs/rollout.h"
 #include "pkg/inventory/features.h"
 #include "pkg/protocol/device_health.h"
+#include "pkg/protocol/manager_lease.h"
 #include "pkg/protocol/pod_claims.h"
 
 namespace dra::inspect {
@@ -402,6 +403,10 @@ void check_manager(const Objects& objects, Findings& findings) {
   findings.begin("manager", sight.text, sight.health != ManagerHealth::kUnknown);
   switch (sight.health) {
     case ManagerHealth::kServes:
+      for (const auto& [key, lease] : objects.managers.leases)
+        if (const std::string usage = protocol::notes_of(lease->metadata.annotations).usage; !usage.empty())
+          findings.add(Health::kWarning, usage,
+                       "mend what it names (docs/user/usage.md), or install the manager with usage: off");
       return;
     case ManagerHealth::kUnknown:
       if (!objects.managers.why_hidden.empty()) findings.add(Health::kWarning, sight.text, sight.to_do);

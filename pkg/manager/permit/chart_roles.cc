@@ -34,6 +34,12 @@ const std::vector<ModeValue>& mode_values() {
       {"recreatePinnedPods",
        {{"off", [](O& o) { o.settings.flags[std::string(allocation::kRecreateFlag)] = "off"; }},
         {"on", [](O& o) { o.settings.flags[std::string(allocation::kRecreateFlag)] = "on"; }}}},
+      {"usage",
+       {{"on",
+         [](O& o) {
+           o.usage = O::LeaseRef{"", "dra-controller-manager-usage"};
+         }},
+        {"off", [](O& o) { o.usage.reset(); }}}},
   };
   return values;
 }

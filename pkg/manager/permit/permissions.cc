@@ -71,6 +71,11 @@ std::vector<PermissionRole> make_roles() {
        "pods whose PodGroup is below a CompositePodGroup wait",
        "",
        {{"scheduling.k8s.io", "compositepodgroups", {"list", "watch"}, ""}}},
+      {kUsageRole,
+       "",
+       "who used what is not counted; --usage=off does not need it",
+       kOfTheLease,
+       {{"", "configmaps", {"create"}, ""}, {"", "configmaps", {"get", "patch"}, std::string(kOfTheUsage)}}},
       {"events", "", "no events are recorded", "", {{"events.k8s.io", "events", {"create", "patch"}, ""}}},
       {"component-probe",
        "",
@@ -117,6 +122,8 @@ std::vector<const PermissionRole*> needed_roles(const ManagerOptions& options) {
         (options.settings.scheduling == reconcile::Scheduling::kObserve ||
          (!controller_runs(options, "allocation") && !controller_runs(options, "lifecycle"))))
       continue;
+    if (role.name == kUsageRole && (!options.usage || options.settings.scheduling == reconcile::Scheduling::kObserve))
+      continue;
     if (role.name == kJobsRole && !reconcile::switched_on(settings, allocation::kRecreateFlag)) continue;
     needed.push_back(&role);
   }
@@ -136,6 +143,7 @@ std::vector<client::Permission> permissions_of(const PermissionRole& role, const
     permission.name = rule.name;
     if (rule.name == kOfTheLease) permission.name = options.lease ? options.lease->name : "";
     permission.ns = role.ns == kOfTheLease && options.lease ? options.lease->ns : std::string(role.ns);
+    if (rule.name == kOfTheUsage) permission.name = options.usage ? options.usage->name : "";
     for (const std::string& verb : rule.verbs) {
       if (reads_only && verb != "get" && verb != "list" && verb != "watch") continue;
       permission.verb = verb;

@@ -31,6 +31,9 @@ struct PermissionRole {
 // A rule's name or a role's namespace that represents those of the leader election's Lease.
 inline constexpr std::string_view kOfTheLease = "$lease";
 
+// A rule's name that represents that of the object with the totals of usage.
+inline constexpr std::string_view kOfTheUsage = "$usage";
+
 // True when this configuration runs the controller.
 bool controller_runs(const ManagerOptions& options, std::string_view controller);
 
@@ -47,6 +50,8 @@ inline constexpr std::string_view kJobsRole = "allocation-recreate-jobs";
 // Reads PodGroups, where they are served (group_watches.h).
 inline constexpr std::string_view kGroupsRole = "allocation-groups";
 inline constexpr std::string_view kCompositesRole = "allocation-composites";
+// Counts who used what (pkg/manager/report/usage_reporter.h).
+inline constexpr std::string_view kUsageRole = "usage";
 
 // The controllers' roles, in the order of controllers/list.inc; then those of allocation that only single pods need,
 // events, component-probe and leader-election.

@@ -8,6 +8,7 @@
 #include "pkg/inventory/bits.h"
 #include "pkg/inventory/device_index.h"
 #include "pkg/inventory/pool.h"
+#include "pkg/usage/parts.h"
 
 namespace dra::manager {
 
@@ -76,7 +77,8 @@ DeviceGauges::DeviceGauges(metrics::Registry& r, const inventory::Inventory& inv
                          {"class", "state"})),
       cards_(r.gauges("dra_cards",
                       "[ALPHA] Cards by driver: in total, and used, where a card that is used in part counts in part. "
-                      "All devices that draw on one counter set are one card, like a GPU and its partitions.",
+                      "All devices that draw on one counter set are one card, like a GPU and its partitions. cut_off: "
+                      "what is left of cards in use and no partition can use any more, in cards.",
                       {"driver", "state"})) {}
 
 bool DeviceGauges::refresh_some() {
@@ -116,8 +118,9 @@ DeviceGauges::Cards DeviceGauges::cards_of(const inventory::Pool& pool) {
     if (counter.total > 0)
       used = std::max(used, static_cast<double>(counter.consumed) / static_cast<double>(counter.total));
   }
-  Cards cards{static_cast<double>(used_of.size()), 0};
+  Cards cards{static_cast<double>(used_of.size()), 0, 0};
   for (const auto& [set, used] : used_of) cards.used += std::min(used, 1.0);
+  cards.cut_off = usage::cut_off(pool);
   for (uint32_t device = 0; device < pool.size(); ++device) {
     if (pool.uses_begin(device) != pool.uses_end(device)) continue;
     cards.total += 1;
@@ -129,12 +132,13 @@ DeviceGauges::Cards DeviceGauges::cards_of(const inventory::Pool& pool) {
 void DeviceGauges::serve_cards(const std::map<std::string, Cards>& drivers) {
   std::erase_if(card_drivers_, [&](const std::string& driver) {
     if (drivers.contains(driver)) return false;
-    for (const char* state : {"total", "used"}) cards_.remove({driver, state});
+    for (const char* state : {"total", "used", "cut_off"}) cards_.remove({driver, state});
     return true;
   });
   for (const auto& [driver, cards] : drivers) {
     cards_.with({driver, "total"}).set(cards.total);
     cards_.with({driver, "used"}).set(cards.used);
+    cards_.with({driver, "cut_off"}).set(cards.cut_off);
     card_drivers_.insert(driver);
   }
 }
@@ -170,6 +174,7 @@ void DeviceGauges::serve_pools() {
     Cards& of_driver = cards[pool.driver_text];
     of_driver.total += counted_[i].cards.total;
     of_driver.used += counted_[i].cards.used;
+    of_driver.cut_off += counted_[i].cards.cut_off;
     if (i < named)
       pools[{pool.driver_text, pool.name_text}] += counted_[i].usage;
     else

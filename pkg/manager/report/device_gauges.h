@@ -52,6 +52,7 @@ class DeviceGauges {
   struct Cards {
     double total = 0;
     double used = 0;
+    double cut_off = 0;  // what no partition can use any more
   };
   struct Counted {
     inventory::PoolId pool;

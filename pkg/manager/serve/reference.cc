@@ -9,6 +9,7 @@
 #include "pkg/manager/report/device_gauges.h"
 #include "pkg/manager/report/instruments.h"
 #include "pkg/manager/report/unknown_objects.h"
+#include "pkg/manager/report/usage_reporter.h"
 #include "pkg/manager/serve/serving.h"
 #include "pkg/protocol/annotations.h"
 #include "pkg/reconcile/reasons_table.h"
@@ -28,6 +29,7 @@ void register_metrics(metrics::Registry& registry) {
   const Instruments instruments(registry);
   const DeviceGauges gauges(registry, inventory, allocator);
   unknown_field_gauges(registry);
+  const UsageMetrics usage(registry);
 }
 
 namespace {
@@ -63,7 +65,9 @@ Json roles_json() {
       rules.push_back({{"group", rule.group},
                        {"resource", rule.resource},
                        {"verbs", rule.verbs},
-                       {"name", rule.name == kOfTheLease ? "dra-controller-manager" : rule.name}});
+                       {"name", rule.name == kOfTheLease   ? "dra-controller-manager"
+                                : rule.name == kOfTheUsage ? "dra-controller-manager-usage"
+                                                           : rule.name}});
     out.push_back({{"name", role.name},
                    {"controller", role.controller},
                    {"without", role.without},

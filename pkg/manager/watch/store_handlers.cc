@@ -9,6 +9,7 @@
 #include "pkg/manager/report/pinned_pods.h"
 #include "pkg/manager/report/stuck_claims.h"
 #include "pkg/manager/report/unknown_objects.h"
+#include "pkg/manager/report/usage_reporter.h"
 #include "pkg/manager/run/assumptions.h"
 #include "pkg/manager/run/memory.h"
 #include "pkg/manager/run/runner.h"
@@ -59,6 +60,7 @@ void derive(const StoreHandlers& to, const Change<api::ResourceClaim>& c) {
   to.exclusivity.changed(c.before.get(), c.after.get());
   to.stuck.changed(c.before.get(), c.after.get(), to.clock.wall_now());
   to.unknown.changed(name, c.after.get());
+  to.usage.changed(c.before.get(), c.after.get());
 }
 
 void derive(const StoreHandlers&, const Change<api::ResourceClaimTemplate>&) {}

@@ -24,6 +24,7 @@ class PinnedPods;
 class Runner;
 class StuckClaims;
 class UnknownObjects;
+class UsageReporter;
 struct Watches;
 
 // All must outlive the watches. One copy is shared by the handlers of all stores.
@@ -41,6 +42,7 @@ struct StoreHandlers {
   GroupWatches& groups;
   Runner& runner;
   UnknownObjects& unknown;
+  UsageReporter& usage;
 };
 
 // Call once, before the watches start.
