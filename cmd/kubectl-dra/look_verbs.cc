@@ -107,6 +107,7 @@ Result<inspect::Answer> run_explain(Call& call) {
   auto labels = inspect::parse_label_selector(call.common.selector);
   if (!labels) return fail(labels.error());
   // All that waits is that of all namespaces, unless -n chooses one.
+  call.common.asks_evictions = about_one;
   const inspect::WaitingScope scope{call.common.all_namespaces ? "" : call.common.ns, std::move(*labels)};
   const auto loaded = call.load_state();
   if (!loaded) return fail(loaded.error());

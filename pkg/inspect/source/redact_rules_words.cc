@@ -17,6 +17,8 @@ bool is_api_word(std::string_view text) {
       "Pending", "Running", "Succeeded", "Failed", "Active", "Terminating", "Healthy", "Unhealthy", "Unschedulable",
       "SchedulingGated", "Infeasible", "Deferred", "Allocated", "RequestsFail", "DeletionByDeviceTaintManager",
       "NoEffect", "Completed", "WaitsForApproval", "PodsPendingEviction", "NotStarted", "NodePorts",
+      // policies that decide about evictions
+      "PreemptLowerPriority", "AlwaysAllow", "IfHealthyBudget", "TerminatingOrFailed",
       // scopes of quotas
       "BestEffort", "NotBestEffort", "NotTerminating", "PriorityClass", "CrossNamespacePodAffinity",
       // kinds, groups and versions
