@@ -34,7 +34,7 @@ struct PriorityClass {
   std::string preemption_policy;  // "Never"; "" is PreemptLowerPriority
 };
 
-struct Job {
+struct JobEvictionFacts {
   ObjectMeta metadata;
   std::string pod_replacement_policy;  // spec: "Failed", "TerminatingOrFailed"
 };

@@ -75,7 +75,7 @@ bool read(const WireValue& v, PriorityClass& out, Trouble& t) {
          field(v, "preemptionPolicy", out.preemption_policy, t);
 }
 
-bool read(const WireValue& v, Job& out, Trouble& t) {
+bool read(const WireValue& v, JobEvictionFacts& out, Trouble& t) {
   return expect_object(v, t) && read_metadata_in_use(v, out.metadata, Labels::kDropped, t) &&
          section(v, "spec", t, [&](const WireValue& spec) {
            return field(spec, "podReplacementPolicy", out.pod_replacement_policy, t);
@@ -114,7 +114,7 @@ bool read(const WireValue& v, PodGroupEvictionFacts& out, Trouble& t) {
 
 DRA_DECODE_KIND(PodDisruptionBudget)
 DRA_DECODE_KIND(PriorityClass)
-DRA_DECODE_KIND(Job)
+DRA_DECODE_KIND(JobEvictionFacts)
 DRA_DECODE_KIND(PodEvictionFacts)
 DRA_DECODE_KIND(PodGroupEvictionFacts)
 

@@ -73,7 +73,7 @@ struct EvictionObjects {
   std::vector<Hidden> hidden;  // which could not be read
   ByKey<api::PodDisruptionBudget> budgets;
   ByKey<api::PriorityClass> priority_classes;
-  ByKey<api::Job> jobs;
+  ByKey<api::JobEvictionFacts> jobs;
   ByKey<api::PodEvictionFacts> pods;  // beside Objects::pods
   std::map<reconcile::GroupApi, ByKey<api::PodGroupEvictionFacts>> groups;
 
