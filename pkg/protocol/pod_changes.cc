@@ -2,8 +2,6 @@
 
 namespace dra::protocol {
 
-using namespace reconcile;
-
 bool is_only_of_conditions(const api::Pod& before, const api::Pod& after) {
   api::Pod same = after;
   same.conditions = before.conditions;
