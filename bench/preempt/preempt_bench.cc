@@ -111,9 +111,9 @@ class Fleet {
     for (const int size : kSizes) {
       std::vector<int> gpus;
       for (int i = 0; i < size; ++i) gpus.push_back(gpu++);
-      const int priority = kPriorities[random_.uniform_u64() % std::size(kPriorities)];
+      const int priority = kPriorities[random_.below(std::size(kPriorities))];
       add_pod("p-" + std::to_string(world_->pods.size()), priority, 8, node_name(n), gpus, size);
-      world_->pods.back().start = static_cast<int64_t>(1'700'000'000 + random_.uniform_u64() % 10'000'000);
+      world_->pods.back().start = static_cast<int64_t>(1'700'000'000 + random_.below(10'000'000));
     }
   }
 

@@ -245,6 +245,13 @@ bool Fit::can_be_used(const std::vector<std::shared_ptr<const api::ResourceClaim
   });
 }
 
+std::vector<std::shared_ptr<const api::ResourceClaim>> Fit::claims_to_allocate(uint32_t pod) const {
+  std::vector<std::shared_ptr<const api::ResourceClaim>> claims;
+  for (const uint32_t claim : world_.pods[pod].claims)
+    if (!world_.claims[claim]->status.allocation) claims.push_back(world_.claims[claim]);
+  return claims;
+}
+
 bool Fit::takes(uint32_t pod, const std::string& node) {
   const inventory::NodeId id = world_.devices.node_id(node);
   return id != inventory::kNone && FitNodes(*this, {pod}, 1, std::nullopt).look(0, id).has_value();

@@ -22,6 +22,20 @@ struct Harm {
   auto operator<=>(const Harm&) const = default;
 };
 
+// The same for many sets of one world, whose budgets must not change meanwhile.
+class Harms {
+ public:
+  explicit Harms(const World& world);
+  Harm of_victims(const std::vector<uint32_t>& pods) const;
+  Harm of_moves(const std::vector<uint32_t>& pods) const;
+
+ private:
+  int64_t violations_of(const std::vector<uint32_t>& pods) const;
+
+  const World& world_;
+  std::vector<std::vector<uint32_t>> budgets_;  // by pod: those under which it counts
+};
+
 // Of pods that go for good, by all fields but the last.
 Harm harm_of_victims(const World& world, const std::vector<uint32_t>& pods);
 // Of pods that move: number, then GiB. `violations` is counted, too: a move must have none.

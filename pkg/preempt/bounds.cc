@@ -1,0 +1,117 @@
+#include "pkg/preempt/bounds.h"
+
+#include <algorithm>
+#include <unordered_set>
+
+namespace dra::preempt {
+namespace {
+
+constexpr int64_t kOffset = int64_t{1} << 31;
+
+// A claim for one device of the request; null: how many it takes is not known.
+std::shared_ptr<const api::ResourceClaim> one_device(const api::ResourceClaim& claim, const api::DeviceRequest& request) {
+  if (!request.exactly || request.exactly->allocation_mode == "All" || request.exactly->admin_access) return nullptr;
+  auto one = std::make_shared<api::ResourceClaim>();
+  one->metadata = claim.metadata;
+  one->spec.requests.push_back(request);
+  one->spec.requests.front().exactly->count = 1;
+  return one;
+}
+
+// Nodes whose pools have devices that counters block.
+std::unordered_set<std::string> nodes_with_blocked_devices(const inventory::Inventory& devices, bool& everywhere) {
+  std::unordered_set<std::string> nodes;
+  for (const inventory::PoolInfo& pool : devices.pools()) {
+    if (pool.held + pool.available == pool.devices && !pool.differs_by_node) continue;
+    everywhere = everywhere || pool.node.empty() || pool.differs_by_node;
+    nodes.insert(pool.node);
+  }
+  return nodes;
+}
+
+}  // namespace
+
+Bounds::Bounds(World& world, Fit& fit, uint32_t pod, std::span<const inventory::NodeId> nodes)
+    : world_(world), missing_(nodes.size(), {0, 0, 0, 0}) {
+  const placement::Charge& needs = fit.charge_of(pod);
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    const auto index = world.cluster.find_node(world.devices.node_name(nodes[i]));
+    if (!index) continue;
+    const placement::NodeRow& row = world.cluster.row(*index);
+    if (needs.cpu > 0) missing_[i][kCpu] = needs.cpu - (row.cpu - row.used_cpu);
+    if (needs.memory > 0) missing_[i][kMemory] = needs.memory - (row.memory - row.used_memory);
+    missing_[i][kPods] = 1 - (row.max_pods - row.pods);
+  }
+  count_devices(fit.claims_to_allocate(pod), nodes);
+}
+
+void Bounds::count_devices(const std::vector<std::shared_ptr<const api::ResourceClaim>>& claims,
+                           std::span<const inventory::NodeId> nodes) {
+  bool everywhere = false;
+  const std::unordered_set<std::string> blocked = nodes_with_blocked_devices(world_.devices, everywhere);
+  if (everywhere) return;
+  for (const auto& claim : claims)
+    for (const api::DeviceRequest& request : claim->spec.requests) {
+      const auto one = one_device(*claim, request);
+      if (one == nullptr) continue;
+      allocator::Request asked;
+      asked.claims.push_back(one);
+      const allocator::FitCounts counts = world_.allocator.fit_counts(asked, nodes);
+      if (!counts.finished || counts.order_matters) continue;
+      for (size_t i = 0; i < nodes.size(); ++i) {
+        if (counts.now[i] == allocator::FitCounts::kUnbounded || blocked.contains(world_.devices.node_name(nodes[i])))
+          continue;
+        missing_[i][kDevices] = std::max(missing_[i][kDevices], request.exactly->count - int64_t{counts.now[i]});
+      }
+    }
+}
+
+int64_t Bounds::frees(uint32_t number, size_t dimension) const {
+  const Pod& pod = world_.pods[number];
+  if (dimension == kPods) return 1;
+  if (dimension == kDevices) {
+    int64_t devices = 0;
+    for (const uint32_t claim : pod.claims)
+      if (const auto& allocation = world_.claims[claim]->status.allocation)
+        devices += static_cast<int64_t>(allocation->results.size());
+    return devices;
+  }
+  const placement::PlacedPod* placed = world_.cluster.pod(pod.object->metadata.uid);
+  if (placed == nullptr) return 0;
+  return dimension == kCpu ? placed->charge.cpu : placed->charge.memory;
+}
+
+std::optional<Harm> Bounds::least(size_t at, const std::vector<uint32_t>& pods) const {
+  Harm least;
+  least.start = INT64_MIN;
+  size_t number = 1;
+  if (pods.empty()) return std::nullopt;
+  std::vector<std::pair<int64_t, int64_t>> by_priority;  // and what it frees
+  for (size_t dimension = 0; dimension < kDimensions; ++dimension) {
+    if (missing_[at][dimension] <= 0) continue;
+    by_priority.clear();
+    for (const uint32_t pod : pods) by_priority.emplace_back(world_.pods[pod].object->priority, frees(pod, dimension));
+    std::sort(by_priority.begin(), by_priority.end());
+    int64_t freed = 0;
+    size_t taken = 0;
+    for (; taken < by_priority.size() && freed < missing_[at][dimension]; ++taken) {
+      freed += by_priority[taken].second;
+      least.highest = std::max(least.highest, by_priority[taken].first);
+    }
+    if (freed < missing_[at][dimension]) return std::nullopt;
+    std::sort(by_priority.begin(), by_priority.end(), [](const auto& a, const auto& b) { return a.second > b.second; });
+    freed = 0;
+    size_t fewest = 0;
+    while (freed < missing_[at][dimension]) freed += by_priority[fewest++].second;
+    number = std::max(number, fewest);
+  }
+  std::vector<int64_t> priorities;
+  for (const uint32_t pod : pods) priorities.push_back(world_.pods[pod].object->priority);
+  std::sort(priorities.begin(), priorities.end());
+  least.highest = std::max(least.highest, priorities[number - 1]);
+  for (size_t i = 0; i < number; ++i) least.sum += priorities[i] + kOffset;
+  least.number = static_cast<int64_t>(number);
+  return least;
+}
+
+}  // namespace dra::preempt
