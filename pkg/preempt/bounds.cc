@@ -31,8 +31,16 @@ std::unordered_set<std::string> nodes_with_blocked_devices(const inventory::Inve
 
 }  // namespace
 
-Bounds::Bounds(World& world, Fit& fit, uint32_t pod, std::span<const inventory::NodeId> nodes)
-    : world_(world), missing_(nodes.size(), {0, 0, 0, 0}) {
+Bounds::Bounds(World& world, const Stage& stage, Fit& fit, uint32_t pod, std::span<const inventory::NodeId> nodes)
+    : world_(world), frees_(world.pods.size(), {0, 0, 1, 0}), missing_(nodes.size(), {0, 0, 0, 0}) {
+  for (uint32_t number = 0; number < world.pods.size(); ++number) {
+    const placement::PlacedPod* placed = world.cluster.pod(world.pods[number].object->metadata.uid);
+    if (placed == nullptr) continue;
+    frees_[number][kCpu] = placed->charge.cpu;
+    frees_[number][kMemory] = placed->charge.memory;
+    for (const uint32_t claim : stage.held_by(number))
+      frees_[number][kDevices] += static_cast<int64_t>(world.claims[claim]->status.allocation->results.size());
+  }
   const placement::Charge& needs = fit.charge_of(pod);
   for (size_t i = 0; i < nodes.size(); ++i) {
     const auto index = world.cluster.find_node(world.devices.node_name(nodes[i]));
@@ -66,21 +74,6 @@ void Bounds::count_devices(const std::vector<std::shared_ptr<const api::Resource
     }
 }
 
-int64_t Bounds::frees(uint32_t number, size_t dimension) const {
-  const Pod& pod = world_.pods[number];
-  if (dimension == kPods) return 1;
-  if (dimension == kDevices) {
-    int64_t devices = 0;
-    for (const uint32_t claim : pod.claims)
-      if (const auto& allocation = world_.claims[claim]->status.allocation)
-        devices += static_cast<int64_t>(allocation->results.size());
-    return devices;
-  }
-  const placement::PlacedPod* placed = world_.cluster.pod(pod.object->metadata.uid);
-  if (placed == nullptr) return 0;
-  return dimension == kCpu ? placed->charge.cpu : placed->charge.memory;
-}
-
 std::optional<Harm> Bounds::least(size_t at, const std::vector<uint32_t>& pods) const {
   Harm least;
   least.start = INT64_MIN;
@@ -90,7 +83,7 @@ std::optional<Harm> Bounds::least(size_t at, const std::vector<uint32_t>& pods) 
   for (size_t dimension = 0; dimension < kDimensions; ++dimension) {
     if (missing_[at][dimension] <= 0) continue;
     by_priority.clear();
-    for (const uint32_t pod : pods) by_priority.emplace_back(world_.pods[pod].object->priority, frees(pod, dimension));
+    for (const uint32_t pod : pods) by_priority.emplace_back(world_.pods[pod].object->priority, frees_[pod][dimension]);
     std::sort(by_priority.begin(), by_priority.end());
     int64_t freed = 0;
     size_t taken = 0;

@@ -13,6 +13,7 @@
 
 #include "pkg/preempt/fit.h"
 #include "pkg/preempt/harm.h"
+#include "pkg/preempt/stage.h"
 #include "pkg/preempt/world.h"
 
 namespace dra::preempt {
@@ -20,7 +21,7 @@ namespace dra::preempt {
 class Bounds {
  public:
   // Of the scene as arranged now; later scenes in which more pods have left are fine. `pod` does not fit in it.
-  Bounds(World& world, Fit& fit, uint32_t pod, std::span<const inventory::NodeId> nodes);
+  Bounds(World& world, const Stage& stage, Fit& fit, uint32_t pod, std::span<const inventory::NodeId> nodes);
 
   // No set of these pods that makes room on nodes[at] has less harm; nothing: none makes room.
   std::optional<Harm> least(size_t at, const std::vector<uint32_t>& pods) const;
@@ -30,9 +31,9 @@ class Bounds {
   static constexpr size_t kDimensions = 4;
   void count_devices(const std::vector<std::shared_ptr<const api::ResourceClaim>>& claims,
                      std::span<const inventory::NodeId> nodes);
-  int64_t frees(uint32_t pod, size_t dimension) const;
 
   World& world_;
+  std::vector<std::array<int64_t, kDimensions>> frees_;    // by pod: at most
   std::vector<std::array<int64_t, kDimensions>> missing_;  // by node of the list; 0 or less: nothing is
 };
 

@@ -106,7 +106,7 @@ std::vector<Search::Area> Search::areas_by_bound(std::vector<Area> areas) {
   std::vector<inventory::NodeId> nodes;
   for (const Area& area : areas) nodes.push_back(*area.node);
   stage_.arrange({true, {}, promises_});
-  bounds_.emplace(world_, fit_, world_.pending.front(), nodes);
+  bounds_.emplace(world_, stage_, fit_, world_.pending.front(), nodes);
   std::vector<Area> promising;
   for (Area& area : areas)
     if (const std::optional<Harm> bound = bounds_->least(area.at, area.pods)) {
