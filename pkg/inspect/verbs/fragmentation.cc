@@ -101,7 +101,7 @@ std::vector<FreeCard> free_cards(const State& state) {
     if (pool.node.empty() || pool.state != inventory::PoolState::kComplete || !pool.refused.empty() ||
         published == slices.end())
       continue;
-    add_cards_of(pool, published->second, state.inventory.devices_of(pool.id), state.options.ignored_taints, all);
+    add_cards_of(pool, published->second, state.inventory.devices(pool.id), state.options.ignored_taints, all);
   }
   return all;
 }
