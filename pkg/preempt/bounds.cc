@@ -1,33 +1,13 @@
 #include "pkg/preempt/bounds.h"
 
 #include <algorithm>
-#include <unordered_set>
+
+#include "pkg/preempt/device_counts.h"
 
 namespace dra::preempt {
 namespace {
 
 constexpr int64_t kOffset = int64_t{1} << 31;
-
-// A claim for one device of the request; null: how many it takes is not known.
-std::shared_ptr<const api::ResourceClaim> one_device(const api::ResourceClaim& claim, const api::DeviceRequest& request) {
-  if (!request.exactly || request.exactly->allocation_mode == "All" || request.exactly->admin_access) return nullptr;
-  auto one = std::make_shared<api::ResourceClaim>();
-  one->metadata = claim.metadata;
-  one->spec.requests.push_back(request);
-  one->spec.requests.front().exactly->count = 1;
-  return one;
-}
-
-// Nodes whose pools have devices that counters block.
-std::unordered_set<std::string> nodes_with_blocked_devices(const inventory::Inventory& devices, bool& everywhere) {
-  std::unordered_set<std::string> nodes;
-  for (const inventory::PoolInfo& pool : devices.pools()) {
-    if (pool.held + pool.available == pool.devices && !pool.differs_by_node) continue;
-    everywhere = everywhere || pool.node.empty() || pool.differs_by_node;
-    nodes.insert(pool.node);
-  }
-  return nodes;
-}
 
 }  // namespace
 
@@ -50,28 +30,11 @@ Bounds::Bounds(World& world, const Stage& stage, Fit& fit, uint32_t pod, std::sp
     if (needs.memory > 0) missing_[i][kMemory] = needs.memory - (row.memory - row.used_memory);
     missing_[i][kPods] = 1 - (row.max_pods - row.pods);
   }
-  count_devices(fit.claims_to_allocate(pod), nodes);
-}
-
-void Bounds::count_devices(const std::vector<std::shared_ptr<const api::ResourceClaim>>& claims,
-                           std::span<const inventory::NodeId> nodes) {
-  bool everywhere = false;
-  const std::unordered_set<std::string> blocked = nodes_with_blocked_devices(world_.devices, everywhere);
-  if (everywhere) return;
-  for (const auto& claim : claims)
-    for (const api::DeviceRequest& request : claim->spec.requests) {
-      const auto one = one_device(*claim, request);
-      if (one == nullptr) continue;
-      allocator::Request asked;
-      asked.claims.push_back(one);
-      const allocator::FitCounts counts = world_.allocator.fit_counts(asked, nodes);
-      if (!counts.finished || counts.order_matters) continue;
-      for (size_t i = 0; i < nodes.size(); ++i) {
-        if (counts.now[i] == allocator::FitCounts::kUnbounded || blocked.contains(world_.devices.node_name(nodes[i])))
-          continue;
-        missing_[i][kDevices] = std::max(missing_[i][kDevices], request.exactly->count - int64_t{counts.now[i]});
-      }
-    }
+  const DeviceCounts counts(world, fit.claims_to_allocate(pod), nodes);
+  for (const DeviceCounts::Wanted& wanted : counts.wanted())
+    for (size_t i = 0; i < nodes.size(); ++i)
+      if (wanted.free[i])
+        missing_[i][kDevices] = std::max(missing_[i][kDevices], wanted.devices - *wanted.free[i]);
 }
 
 std::optional<Harm> Bounds::least(size_t at, const std::vector<uint32_t>& pods) const {

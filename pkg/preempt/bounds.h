@@ -29,8 +29,6 @@ class Bounds {
  private:
   enum Dimension : uint8_t { kCpu, kMemory, kPods, kDevices };
   static constexpr size_t kDimensions = 4;
-  void count_devices(const std::vector<std::shared_ptr<const api::ResourceClaim>>& claims,
-                     std::span<const inventory::NodeId> nodes);
 
   World& world_;
   std::vector<std::array<int64_t, kDimensions>> frees_;    // by pod: at most

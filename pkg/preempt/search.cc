@@ -55,7 +55,28 @@ bool Search::spent() const {
                                                   options_.clock->mono_now() - began_ >= options_.time);
 }
 
+// True: the best set was found by counting.
+bool Search::try_counting() {
+  if (kind_ == Kind::kMoves || world_.pending.size() < 2 || matters_everywhere()) return false;
+  stage_.arrange({true, {}, promises_});
+  const Counted::Outcome counted = Counted(world_, stage_, fit_, candidates_, [this] { return spent(); }).least();
+  if (counted.finding != Counted::Finding::kSet || !candidates_.allowed(counted.pods)) return false;
+  const Harm harm = harm_of(counted.pods);
+  if (harm.violations > 0) return false;
+  Found found;
+  if (test(counted.pods, {}, false, &found) != Fits::kYes) return false;
+  best_ = {true, counted.pods, harm, std::move(found)};
+  return true;
+}
+
+// Also what is tried after the budget takes no longer than the search.
+bool Search::late() const {
+  return options_.clock != nullptr && options_.time > Duration::zero() &&
+         options_.clock->mono_now() - began_ >= 2 * options_.time;
+}
+
 Search::Outcome Search::run() {
+  if (try_counting()) return std::move(best_);
   for (const Area& area : areas()) {
     if (bounds_ && best_.pods && !(area.bound < best_.harm)) break;  // all others are no better
     const std::optional<Area> left = worth_it(area);
@@ -276,6 +297,7 @@ void Search::find_some_set(const Area& area) {
 void Search::spare(Set& pods, const Set& some, uint64_t& tests) {
   if (tests == 0 || some.empty()) return;
   --tests;
+  if (late()) return;
   Set sorted = some, fewer;
   std::sort(sorted.begin(), sorted.end());
   std::set_difference(pods.begin(), pods.end(), sorted.begin(), sorted.end(), std::back_inserter(fewer));

@@ -9,7 +9,7 @@
 // found.
 //
 // Not good for: many pending pods over many nodes, each of which could be cleared alone. Conflicts are long there, and
-// the budget ends first. A single pending pod is asked about node by node, each with the pods that matter to that node.
+// the budget ends first; equal pods are tried by counting before (counted.h). A single pending pod is asked about node by node, each with the pods that matter to that node.
 #pragma once
 
 #include <cstdint>
@@ -19,6 +19,7 @@
 
 #include "pkg/preempt/bounds.h"
 #include "pkg/preempt/candidates.h"
+#include "pkg/preempt/counted.h"
 #include "pkg/preempt/fit.h"
 #include "pkg/preempt/harm.h"
 #include "pkg/preempt/preempt.h"
@@ -56,10 +57,12 @@ class Search {
   std::vector<Area> areas();
   std::vector<Area> areas_by_bound(std::vector<Area> areas);
   bool matters_everywhere() const;
+  bool try_counting();
   // What of the area may still be part of a better set.
   std::optional<Area> worth_it(const Area& whole);
   void run_area(const Area& area);
   bool spent() const;
+  bool late() const;
   Fits test(const std::vector<uint32_t>& gone, const std::vector<uint32_t>& moved, bool loosely, Found* found);
   const Conflict* known_conflict(const std::vector<uint32_t>& pods) const;
   Fits makes_room(const std::vector<uint32_t>& pods, Found* found);

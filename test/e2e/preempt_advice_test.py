@@ -108,7 +108,7 @@ def victims(world):
 def moves(world):
     """Who moves for a claim of a whole node."""
     claim = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "metadata": {"name": "whole"},
-             "spec": {"devices": {"requests": [{"name": "r", "exactly": {"deviceClassName": "gpu.example.com", "count": DEVICES}}]}}}
+             "spec": {"devices": {"requests": [{"name": "r", "exactly": {"deviceClassName": "gpu", "count": DEVICES}}]}}}
     for i in range(NODES):
         template = rest.pod("x", "take-1")
         template["spec"]["nodeSelector"] = {"kubernetes.io/hostname": f"node-{i}"} if i == 0 else {}
