@@ -22,7 +22,12 @@ Bounds::Bounds(World& world, const Stage& stage, Fit& fit, uint32_t pod, std::sp
       frees_[number][kDevices] += static_cast<int64_t>(world.claims[claim]->status.allocation->results.size());
   }
   const placement::Charge& needs = fit.charge_of(pod);
+  const std::vector<bool> refused = fit.refused_for_good(pod, nodes);
   for (size_t i = 0; i < nodes.size(); ++i) {
+    if (refused[i]) {
+      missing_[i][kPods] = INT64_MAX;
+      continue;
+    }
     const auto index = world.cluster.find_node(world.devices.node_name(nodes[i]));
     if (!index) continue;
     const placement::NodeRow& row = world.cluster.row(*index);

@@ -45,11 +45,13 @@ void Counted::read_nodes() {
   const placement::Charge& charge = fit_.charge_of(world_.pending.front());
   needs_ = {charge.cpu, charge.memory, 1};
   std::unordered_map<std::string, size_t> by_name;
+  const std::vector<bool> refused = fit_.refused_for_good(world_.pending.front(), nodes_);
   for (size_t i = 0; i < nodes_.size(); ++i) {
+    if (refused[i]) continue;  // hosts nobody
     const std::string name(world_.devices.node_name(nodes_[i]));
     by_name.emplace(name, i);
     const auto index = world_.cluster.find_node(name);
-    if (!index) continue;  // hosts nobody
+    if (!index) continue;
     const placement::NodeRow& row = world_.cluster.row(*index);
     of_node_[i].free = {row.cpu - row.used_cpu, row.memory - row.used_memory, row.max_pods - row.pods};
   }

@@ -252,6 +252,22 @@ std::vector<std::shared_ptr<const api::ResourceClaim>> Fit::claims_to_allocate(u
   return claims;
 }
 
+std::vector<bool> Fit::refused_for_good(uint32_t pod, std::span<const inventory::NodeId> nodes) {
+  placement::DecisionOptions options;
+  options.volumes = world_.volumes;
+  options.preferences_only = true;
+  const placement::Decision decision = placement::decide(world_.cluster, *needs_of(pod).needs, options);
+  std::vector<bool> by_slot(world_.cluster.slots(), false);
+  for (size_t i = 0; i < decision.candidates.size() && i < decision.verdicts.size(); ++i)
+    // Plugins up to this one look at nothing but the node and the pod.
+    by_slot[decision.candidates[i]] = decision.verdicts[i].plugin != placement::Plugin::kNone &&
+                                      decision.verdicts[i].plugin <= placement::Plugin::kNodeAffinity;
+  std::vector<bool> refused(nodes.size(), true);
+  for (size_t i = 0; i < nodes.size(); ++i)
+    if (const auto index = world_.cluster.find_node(world_.devices.node_name(nodes[i]))) refused[i] = by_slot[*index];
+  return refused;
+}
+
 bool Fit::takes(uint32_t pod, const std::string& node) {
   const inventory::NodeId id = world_.devices.node_id(node);
   return id != inventory::kNone && FitNodes(*this, {pod}, 1, std::nullopt).look(0, id).has_value();
