@@ -165,11 +165,27 @@ void Built::add_pods() {
       out.claims.push_back(static_cast<uint32_t>(claim));
     }
     out.start = one.start;
+    out.shape = shape_of(one);
     out.preempts = !one.never_preempts;
     out.ours = !one.foreign;
     if (one.node >= 0) cluster_.set_pod(*pod, pod->node_name, false);
     out.object = std::move(pod);
   }
+}
+
+// Pods that wait and share no claim, by all that their places depend on; empty: any other pod.
+std::string Built::shape_of(const ModelPod& pod) const {
+  if (pod.node >= 0) return "";
+  std::string shape = std::to_string(pod.cpu) + "/" + std::to_string(pod.only);
+  for (const int number : pod.claims) {
+    const ModelClaim& claim = model_.claims[static_cast<size_t>(number)];
+    const auto users = std::count_if(model_.pods.begin(), model_.pods.end(), [number](const ModelPod& other) {
+      return std::find(other.claims.begin(), other.claims.end(), number) != other.claims.end();
+    });
+    if (users > 1 || !claim.devices.empty()) return "";
+    for (const int part : {static_cast<int>(claim.kind), claim.size, claim.count}) shape += "/" + std::to_string(part);
+  }
+  return shape;
 }
 
 void Built::add_rest() {

@@ -37,6 +37,7 @@ class Built {
   void add_claims();
   void add_pods();
   void add_rest();
+  std::string shape_of(const ModelPod& pod) const;
   api::AllocationResult allocation_of(const ModelClaim& claim, const std::vector<int>& devices) const;
 
   const Model model_;
