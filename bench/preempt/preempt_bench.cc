@@ -189,7 +189,8 @@ class Fleet {
 void run(int rounds) {
   static const char* kNames[] = {"fits", "wait", "evict", "never", "undecided"};
   Fleet fleet;
-  std::printf("%-24s %-10s %5s %7s %9s %9s %9s ms\n", "question", "verdict", "pods", "checks", "least", "median", "most");
+  std::printf("%-24s %-10s %5s %7s %9s %9s %9s ms\n", "question", "verdict", "pods", "checks", "least", "median",
+              "most");
   for (const Question& question : kQuestions) {
     std::vector<double> times;
     Answer answer;

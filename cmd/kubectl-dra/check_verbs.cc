@@ -138,8 +138,8 @@ Result<inspect::Answer> run_make_room(Call& call) {
   auto state = call.state_options();
   if (!state) return fail(state.error());
   options.state = std::move(*state);
-  const auto text = call.document ? Result<std::string>(*call.document)
-                                  : inspect::read_file(file, inspect::kMaxManifest);
+  const auto text =
+      call.document ? Result<std::string>(*call.document) : inspect::read_file(file, inspect::kMaxManifest);
   if (!text) return fail(text.error());
   if (auto early = inspect::read_manifest(*text, "default"); !early) return fail(early.error().wrap(file));
   call.common.asks_evictions = true;
@@ -157,7 +157,8 @@ Result<inspect::Answer> run_whatif(Call& call) {
     if (call.words[0] == "make-room") return run_make_room(call);
   }
   if (!call.value("filename").empty() || !call.value("max-moves").empty())
-    return fail(Code::kInvalidArgument, "-f and --max-moves are for whatif make-room; " + call.words[0] + " takes none");
+    return fail(Code::kInvalidArgument,
+                "-f and --max-moves are for whatif make-room; " + call.words[0] + " takes none");
   if (call.words[0] == "preempt") return run_preempt(call);
   auto change = change_of(call.words);
   if (!change) return fail(change.error());

@@ -1,7 +1,7 @@
 // What decides whether a pod may be evicted, and by which priority another takes its place, as far as core.h does not
-// have it: PodDisruptionBudget (policy/v1), PriorityClass (scheduling.k8s.io/v1), one field of a Job (batch/v1), and the
-// fields of pods and PodGroups that only such questions need. The latter two are read from the same objects a second
-// time, so that nobody else keeps them.
+// have it: PodDisruptionBudget (policy/v1), PriorityClass (scheduling.k8s.io/v1), one field of a Job (batch/v1), and
+// the fields of pods and PodGroups that only such questions need. The latter two are read from the same objects a
+// second time, so that nobody else keeps them.
 //
 // Same conventions as core.h: plain values, only the fields that this project reads.
 #pragma once

@@ -5,12 +5,6 @@
 #include "pkg/preempt/device_counts.h"
 
 namespace dra::preempt {
-namespace {
-
-constexpr int64_t kOffset = int64_t{1} << 31;
-
-}  // namespace
-
 Bounds::Bounds(World& world, const Stage& stage, Fit& fit, uint32_t pod, std::span<const inventory::NodeId> nodes)
     : world_(world), frees_(world.pods.size(), {0, 0, 1, 0}), missing_(nodes.size(), {0, 0, 0, 0}) {
   for (uint32_t number = 0; number < world.pods.size(); ++number) {
@@ -38,8 +32,7 @@ Bounds::Bounds(World& world, const Stage& stage, Fit& fit, uint32_t pod, std::sp
   const DeviceCounts counts(world, fit.claims_to_allocate(pod), nodes);
   for (const DeviceCounts::Wanted& wanted : counts.wanted())
     for (size_t i = 0; i < nodes.size(); ++i)
-      if (wanted.free[i])
-        missing_[i][kDevices] = std::max(missing_[i][kDevices], wanted.devices - *wanted.free[i]);
+      if (wanted.free[i]) missing_[i][kDevices] = std::max(missing_[i][kDevices], wanted.devices - *wanted.free[i]);
 }
 
 std::optional<Harm> Bounds::least(size_t at, const std::vector<uint32_t>& pods) const {
@@ -70,7 +63,7 @@ std::optional<Harm> Bounds::least(size_t at, const std::vector<uint32_t>& pods) 
   for (const uint32_t pod : pods) priorities.push_back(world_.pods[pod].object->priority);
   std::sort(priorities.begin(), priorities.end());
   least.highest = std::max(least.highest, priorities[number - 1]);
-  for (size_t i = 0; i < number; ++i) least.sum += priorities[i] + kOffset;
+  for (size_t i = 0; i < number; ++i) least.sum += priorities[i] + kPriorityOffset;
   least.number = static_cast<int64_t>(number);
   return least;
 }

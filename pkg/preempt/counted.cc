@@ -6,11 +6,11 @@
 #include <unordered_map>
 
 #include "pkg/preempt/device_counts.h"
+#include "pkg/preempt/harm.h"
 
 namespace dra::preempt {
 namespace {
 
-constexpr int64_t kOffset = int64_t{1} << 31;
 constexpr int64_t kPlenty = INT64_MAX / 4;
 
 }  // namespace
@@ -128,7 +128,7 @@ std::vector<Counted::Way> Counted::ways_of(const NodeOf& node, const Limits& lim
       const uint32_t pod = node.pods[useful[last]];
       for (size_t i = 0; i < dimensions_; ++i) free[set][i] = std::min(kPlenty, free[rest][i] + frees_[pod][i]);
       way.set = all[rest].set | (uint32_t{1} << useful[last]);
-      way.cost = {all[rest].cost.sum + world_.pods[pod].object->priority + kOffset, all[rest].cost.number + 1};
+      way.cost = {all[rest].cost.sum + world_.pods[pod].object->priority + kPriorityOffset, all[rest].cost.number + 1};
     }
     way.members = static_cast<uint32_t>(members_with(free[set]));
     if (!known[way.members] || way.cost < best[way.members].cost) best[way.members] = way;

@@ -55,8 +55,8 @@ class Counted {
     Cost cost;
   };
   struct Limits {
-    int64_t priority = 0;           // nobody above goes
-    int64_t start = INT64_MIN;      // of that priority, nobody who is older
+    int64_t priority = 0;       // nobody above goes
+    int64_t start = INT64_MIN;  // of that priority, nobody who is older
   };
   struct NodeOf {
     Amounts free{};
@@ -64,7 +64,6 @@ class Counted {
   };
 
   bool applies();
-  bool read_needs();
   void read_nodes();
   void read_devices();
   int64_t members_with(const Amounts& free) const;

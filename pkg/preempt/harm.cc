@@ -3,12 +3,6 @@
 #include <algorithm>
 
 namespace dra::preempt {
-namespace {
-
-constexpr int64_t kPriorityOffset = int64_t{1} << 31;
-
-}  // namespace
-
 Harms::Harms(const World& world) : world_(world), budgets_(world.pods.size()) {
   for (uint32_t number = 0; number < world.budgets.size(); ++number)
     for (const uint32_t pod : world.budgets[number].pods) budgets_[pod].push_back(number);

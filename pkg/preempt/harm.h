@@ -12,6 +12,9 @@
 
 namespace dra::preempt {
 
+// Added to each priority, so that a sum over more pods is larger.
+inline constexpr int64_t kPriorityOffset = int64_t{1} << 31;
+
 struct Harm {
   int64_t violations = 0;       // evictions that budgets do not allow
   int64_t highest = INT64_MIN;  // priority of a pod

@@ -92,7 +92,8 @@ Model with_equal_pods(uint64_t seed) {
 }
 
 TEST(PreemptProperty, OfEqualPodsTheAnswerIsTheTwins) {
-  const uint64_t worlds = test::number_from("DRA_PREEMPT_WORLDS", 200), first = test::number_from("DRA_PREEMPT_SEED", 1);
+  const uint64_t worlds = test::number_from("DRA_PREEMPT_WORLDS", 200),
+                 first = test::number_from("DRA_PREEMPT_SEED", 1);
   std::map<Verdict, int> verdicts;
   for (uint64_t seed = first; seed < first + worlds; ++seed) {
     const Model model = with_equal_pods(seed);

@@ -134,8 +134,7 @@ std::vector<Search::Area> Search::areas_by_bound(std::vector<Area> areas) {
       area.bound = *bound;
       promising.push_back(std::move(area));
     }
-  std::stable_sort(promising.begin(), promising.end(),
-                   [](const Area& a, const Area& b) { return a.bound < b.bound; });
+  std::stable_sort(promising.begin(), promising.end(), [](const Area& a, const Area& b) { return a.bound < b.bound; });
   return promising;
 }
 

@@ -9,7 +9,8 @@
 // found.
 //
 // Not good for: many pending pods over many nodes, each of which could be cleared alone. Conflicts are long there, and
-// the budget ends first; equal pods are tried by counting before (counted.h). A single pending pod is asked about node by node, each with the pods that matter to that node.
+// the budget ends first; equal pods are tried by counting before (counted.h). A single pending pod is asked about node
+// by node, each with the pods that matter to that node.
 #pragma once
 
 #include <cstdint>

@@ -30,11 +30,11 @@ struct Pod {
   // What is placed where it is a pending pod or moves: the pod as it would be made again, under the same uid and name.
   // Null: `object`, without its node.
   std::shared_ptr<const api::Pod> next;
-  std::vector<uint32_t> claims;            // the claims that it names, by number in World::claims
-  uint32_t group = kNobody;                // in World::groups
-  int64_t start = 0;                       // status.startTime in seconds since 1970; 0: unknown
-  bool preempts = true;                    // spec.preemptionPolicy is not Never
-  bool ours = true;                        // a scheduler of ours placed it, and would place the next one
+  std::vector<uint32_t> claims;  // the claims that it names, by number in World::claims
+  uint32_t group = kNobody;      // in World::groups
+  int64_t start = 0;             // status.startTime in seconds since 1970; 0: unknown
+  bool preempts = true;          // spec.preemptionPolicy is not Never
+  bool ours = true;              // a scheduler of ours placed it, and would place the next one
   // A move would not count as a failure of its owner: false for a pod of a Job without podReplacementPolicy Failed.
   bool replaced = true;
   bool of_node = false;        // an owner of kind Node; decoded pods keep their controller only
@@ -45,7 +45,7 @@ struct Pod {
   bool tied = false;
   std::vector<alignment::PairEntry> pairs;  // their terms name claims by index in `claims`
   std::string shape;                        // as gang::Member::shape
-  double gib = 0;                           // memory of the devices that it holds; a claim's is divided by its consumers
+  double gib = 0;  // memory of the devices that it holds; a claim's is divided by its consumers
 
   bool has_node() const { return !object->node_name.empty() && !object->terminal(); }
   bool terminates() const { return has_node() && object->metadata.deleting(); }

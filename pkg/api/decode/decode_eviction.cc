@@ -50,8 +50,7 @@ bool read(const WireValue& v, PodDisruptionBudget& out, Trouble& t) {
       expect_object(v, t) && read_metadata_in_use(v, out.metadata, Labels::kDropped, t) &&
       section(v, "spec", t,
               [&](const WireValue& spec) {
-                return field(spec, "selector", out.selector, t) &&
-                       field(spec, "unhealthyPodEvictionPolicy", policy, t);
+                return field(spec, "selector", out.selector, t) && field(spec, "unhealthyPodEvictionPolicy", policy, t);
               }) &&
       section(v, "status", t, [&](const WireValue& status) {
         return field(status, "observedGeneration", out.observed_generation, t) &&

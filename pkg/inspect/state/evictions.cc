@@ -61,8 +61,8 @@ Result<std::vector<Claim>> claims_to_come(const Objects& objects, const api::Pod
     if (resolved.state == protocol::ResolvedClaim::State::kNamed) {
       const auto claim = objects.claims.find(prefix + resolved.name);
       if (claim == objects.claims.end())
-        return fail(Code::kNotFound, "ResourceClaim " + prefix + resolved.name + " of pod " + pod.metadata.key() +
-                                         " is not there");
+        return fail(Code::kNotFound,
+                    "ResourceClaim " + prefix + resolved.name + " of pod " + pod.metadata.key() + " is not there");
       claims.push_back(claim->second);
       continue;
     }
@@ -375,16 +375,16 @@ std::vector<LeftOut> EvictionWorld::left_out() const {
     if (!pod.runs() || candidates.may_go(number) || (moves ? own > priority : own >= priority)) continue;
     const api::OwnerReference* owner = pod.object->metadata.controller();
     const auto mark = pod.object->metadata.annotations.find(preempt::kDoNotMove);
-    const size_t why = !pod.ours                              ? 0
-                       : pod.of_node                          ? 1
-                       : !moves && pod.kept_by_class          ? 2
-                       : !moves                               ? 1
-                       : owner == nullptr                     ? 3
-                       : owner->kind == "DaemonSet"           ? 4
-                       : !pod.replaced                        ? 5
+    const size_t why = !pod.ours                                                                  ? 0
+                       : pod.of_node                                                              ? 1
+                       : !moves && pod.kept_by_class                                              ? 2
+                       : !moves                                                                   ? 1
+                       : owner == nullptr                                                         ? 3
+                       : owner->kind == "DaemonSet"                                               ? 4
+                       : !pod.replaced                                                            ? 5
                        : mark != pod.object->metadata.annotations.end() && mark->second == "true" ? 6
-                       : pod.tied                             ? 8
-                                                              : 7;
+                       : pod.tied                                                                 ? 8
+                                                                                                  : 7;
     ++all[why].count;
   }
   std::erase_if(all, [](const LeftOut& one) { return one.count == 0; });

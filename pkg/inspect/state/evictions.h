@@ -79,7 +79,7 @@ class EvictionWorld {
   State& state_;
   const preempt::Kind kind_;
   std::unique_ptr<preempt::World> world_;
-  std::map<std::string, uint32_t, std::less<>> claims_;  // by uid
+  std::map<std::string, uint32_t, std::less<>> claims_;   // by uid
   std::map<std::string, uint32_t, std::less<>> waiting_;  // by key: pods of the cluster without a node
   std::vector<uint32_t> more_;                            // numbers of the pods of the file
   std::vector<std::string> refused_;                      // by number of the pending pod: why it is not judged

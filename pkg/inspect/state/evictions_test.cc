@@ -35,8 +35,7 @@ Objects objects_of(const Model& model, Built& built) {
   objects.server_version = "v1.36.2";
   for (const auto& node : built.nodes()) objects.nodes[node->metadata.name] = node;
   for (const auto& one : built.classes()) objects.classes[one.metadata.name] = std::make_shared<api::DeviceClass>(one);
-  for (const auto& one : built.slices())
-    objects.slices[one.metadata.name] = std::make_shared<api::ResourceSlice>(one);
+  for (const auto& one : built.slices()) objects.slices[one.metadata.name] = std::make_shared<api::ResourceSlice>(one);
   for (const auto& claim : built.world().claims) {
     objects.claims[claim->metadata.key()] = claim;
     objects.claim_by_uid[claim->metadata.uid] = claim;

@@ -8,7 +8,7 @@
 namespace dra::inspect {
 namespace {
 
-constexpr size_t kMostNamed = 5;
+constexpr size_t kMostInWords = 5;
 
 std::vector<std::string> devices_in(const api::AllocationResult& allocation) {
   std::vector<std::string> names;
@@ -44,11 +44,11 @@ std::string pod_text(const EvictionWorld& evictions, uint32_t pod) {
 std::string pods_text(const EvictionWorld& evictions, const std::vector<uint32_t>& pods) {
   std::vector<std::string> texts;
   for (const uint32_t pod : pods) {
-    if (texts.size() == kMostNamed) break;
+    if (texts.size() == kMostInWords) break;
     texts.push_back(pod_text(evictions, pod));
   }
   return join(texts, ", ") +
-         (pods.size() > kMostNamed ? " and " + std::to_string(pods.size() - kMostNamed) + " more" : "");
+         (pods.size() > kMostInWords ? " and " + std::to_string(pods.size() - kMostInWords) + " more" : "");
 }
 
 std::vector<std::string> devices_of_pod(const EvictionWorld& evictions, uint32_t pod) {
@@ -82,8 +82,8 @@ Table places_table(const EvictionWorld& evictions, const preempt::Answer& found)
       if (const auto given = found.allocations.find(world.claims[claim]->metadata.key());
           given != found.allocations.end())
         for (std::string& name : devices_in(given->second)) devices.push_back(std::move(name));
-    table.rows.push_back({"pod/" + object.metadata.name,
-                          {object.metadata.key(), Cell(place->second), Cell::list(std::move(devices))}});
+    table.rows.push_back(
+        {"pod/" + object.metadata.name, {object.metadata.key(), Cell(place->second), Cell::list(std::move(devices))}});
   }
   return table;
 }

@@ -80,10 +80,9 @@ void add_cards_of(const inventory::PoolInfo& pool, const std::vector<const api::
     for (const api::Device* device : card.devices) {
       const inventory::DeviceInfo& known = *info.at(device->name);
       const CounterAmounts use = counter_use(*device);
-      const bool kept_back =
-          !known.refused.empty() || std::any_of(known.taints.begin(), known.taints.end(), [&](const auto& taint) {
-            return keeps_claims_away(taint, ignored_taints);
-          });
+      const bool kept_back = !known.refused.empty() ||
+                             std::any_of(known.taints.begin(), known.taints.end(),
+                                         [&](const auto& taint) { return keeps_claims_away(taint, ignored_taints); });
       if (!kept_back) out.parts.push_back({device, counts ? share_of(use, card.most, totals) : 1});
       if (known.holders.empty()) continue;
       any_held = true;
@@ -161,9 +160,8 @@ Answer top_fragmentation(State& state) {
   for (const ClassFragmentation& one : fragmentation_of(state)) {
     const std::string row = "deviceclass/" + one.device_class;
     if (!one.known) {
-      table.rows.push_back({row,
-                            {one.device_class, "-", Cell("a selector of it cannot be evaluated", Tone::kBad), "-", "-",
-                             "-"}});
+      table.rows.push_back(
+          {row, {one.device_class, "-", Cell("a selector of it cannot be evaluated", Tone::kBad), "-", "-", "-"}});
       answer.status = Status::kNo;
       continue;
     }
@@ -175,16 +173,18 @@ Answer top_fragmentation(State& state) {
     if (one.lost() == 0) continue;
     answer.say_after({"Fragmentation",
                       one.device_class + ": one node can give " + counted(one.largest, "device") + " now, and " +
-                          std::to_string(one.if_packed()) + " if what is held were packed; kubectl dra whatif make-room "
-                                                            "says who would have to move",
+                          std::to_string(one.if_packed()) +
+                          " if what is held were packed; kubectl dra whatif make-room "
+                          "says who would have to move",
                       {"DeviceClass", "", one.device_class},
                       "",
                       {{"largest", one.largest}, {"ifPacked", one.if_packed()}, {"free", one.free}}});
   }
   const bool hidden = state.objects.hides("deviceclasses");
   if (table.rows.empty())
-    answer.say(hidden ? "NotVisible" : "NoClasses",
-               hidden ? "device classes are not visible: you may not list deviceclasses" : "there are no device classes");
+    answer.say(
+        hidden ? "NotVisible" : "NoClasses",
+        hidden ? "device classes are not visible: you may not list deviceclasses" : "there are no device classes");
   answer.tables.push_back(std::move(table));
   if (hidden || devices_are_uncertain(state.objects)) answer.status = Status::kUnknown;
   note_hidden(answer, state.objects);

@@ -18,7 +18,7 @@ namespace dra::inspect {
 
 struct ClassFragmentation {
   std::string device_class;
-  bool known = true;  // false: a selector of the class cannot be evaluated
+  bool known = true;      // false: a selector of the class cannot be evaluated
   uint32_t largest = 0;   // devices that one node can give now
   bool exact = true;      // false: the search for it ended first
   std::string node;       // which

@@ -38,8 +38,9 @@ class PodsOfFile {
     if (pods_.empty())
       return fail(Code::kInvalidArgument, "the file has no pod, workload, claim or claim template to make room for");
     if (pods_.size() > kMostPodsToPlace)
-      return fail(Code::kResourceExhausted, "the file has " + std::to_string(pods_.size()) + " pods, and make-room is for " +
-                                                std::to_string(kMostPodsToPlace) + " at most");
+      return fail(Code::kResourceExhausted, "the file has " + std::to_string(pods_.size()) +
+                                                " pods, and make-room is for " + std::to_string(kMostPodsToPlace) +
+                                                " at most");
     return std::move(pods_);
   }
   // Clauses: what is not as the file says.
@@ -48,8 +49,9 @@ class PodsOfFile {
  private:
   Result<void> add(const Workload& workload) {
     if (workload.kind == "DaemonSet")
-      return fail(Code::kInvalidArgument, workload.text() + ": a DaemonSet has a pod on each node; make-room places pods "
-                                                            "that a scheduler places");
+      return fail(Code::kInvalidArgument, workload.text() +
+                                              ": a DaemonSet has a pod on each node; make-room places pods "
+                                              "that a scheduler places");
     for (uint32_t i = 0; i < workload.replicas && pods_.size() <= kMostPodsToPlace; ++i) {
       auto pod = std::make_shared<api::Pod>(workload.pod);
       pod->node_name.clear();
@@ -95,8 +97,8 @@ class PodsOfFile {
     const std::string prefix = pod.metadata.ns + "/";
     for (const api::PodResourceClaim& entry : pod.resource_claims) {
       const bool from_template = entry.resource_claim_template_name.has_value();
-      const std::string key = prefix + (from_template ? *entry.resource_claim_template_name
-                                                      : entry.resource_claim_name.value_or(""));
+      const std::string key =
+          prefix + (from_template ? *entry.resource_claim_template_name : entry.resource_claim_name.value_or(""));
       named_.insert((from_template ? "template " : "claim ") + key);
       const auto own = templates_.find(key);
       const auto known = objects_.templates.find(key);
@@ -183,11 +185,11 @@ Table moves_table(const EvictionWorld& evictions, const preempt::Answer& found) 
       if (const auto given = found.allocations.find(world.claims[claim]->metadata.key());
           given != found.allocations.end())
         for (const auto& result : given->second.results) devices.push_back(result.device);
-    table.rows.push_back({"pod/" + object.metadata.name,
-                          {object.metadata.key(), object.node_name,
-                           Cell(place == found.placements.end() ? "-" : place->second), Cell::list(std::move(devices)),
-                           owner_text(object), Cell(std::to_string(object.priority)),
-                           Cell::list(evictions.budgets_of(pod)), Cell::list(devices_of_pod(evictions, pod))}});
+    table.rows.push_back(
+        {"pod/" + object.metadata.name,
+         {object.metadata.key(), object.node_name, Cell(place == found.placements.end() ? "-" : place->second),
+          Cell::list(std::move(devices)), owner_text(object), Cell(std::to_string(object.priority)),
+          Cell::list(evictions.budgets_of(pod)), Cell::list(devices_of_pod(evictions, pod))}});
   }
   return table;
 }
@@ -199,11 +201,10 @@ void note_pace(Answer& answer, const EvictionWorld& evictions, const Objects& ob
   for (const uint32_t pod : pods) {
     const api::ObjectMeta& meta = evictions.world().pods[pod].object->metadata;
     const auto mark = meta.annotations.find(protocol::kMovesPerHourAnnotation);
-    const uint32_t allowed = mark == meta.annotations.end()
-                                 ? protocol::kMovesPerHourOfOwner
-                                 : protocol::read_moves_per_hour(mark->second).value_or(0);
-    auto& owner = owners.try_emplace(meta.ns + " " + owner_text(*evictions.world().pods[pod].object), 0, allowed)
-                      .first->second;
+    const uint32_t allowed = mark == meta.annotations.end() ? protocol::kMovesPerHourOfOwner
+                                                            : protocol::read_moves_per_hour(mark->second).value_or(0);
+    auto& owner =
+        owners.try_emplace(meta.ns + " " + owner_text(*evictions.world().pods[pod].object), 0, allowed).first->second;
     ++owner.first;
     owner.second = std::min(owner.second, allowed);
     const auto ns = objects.namespaces.find(meta.ns);
@@ -229,7 +230,8 @@ void note_pace(Answer& answer, const EvictionWorld& evictions, const Objects& ob
   for (const auto& [name, moves] : namespaces) say("namespace " + name, moves);
 }
 
-void say_room(Answer& answer, const EvictionWorld& evictions, const preempt::Answer& found, const RoomOptions& options) {
+void say_room(Answer& answer, const EvictionWorld& evictions, const preempt::Answer& found,
+              const RoomOptions& options) {
   const std::string who = pending_text(evictions);
   const bool one = evictions.world().pending.size() == 1;
   const size_t number = found.pods.size();
@@ -239,8 +241,8 @@ void say_room(Answer& answer, const EvictionWorld& evictions, const preempt::Ans
     case Verdict::kFits:
       return answer.say("Fits", "Nobody has to move: " + who + (one ? " fits" : " fit") + " now.");
     case Verdict::kWait:
-      return answer.say("FitsSoon", "Nobody has to move: " + who + (one ? " fits" : " fit") +
-                                        " once pods that terminate have left.");
+      return answer.say(
+          "FitsSoon", "Nobody has to move: " + who + (one ? " fits" : " fit") + " once pods that terminate have left.");
     case Verdict::kEvict:
       answer.say({"Moves",
                   counted(number, "pod") + (number == 1 ? " has" : " have") + " to move so that " + who +

@@ -108,8 +108,9 @@ TEST(MakeRoom, RefusesWhatItCannotPlace) {
   const Objects objects = halves().objects;
   EXPECT_NE(ask(objects, "{apiVersion: v1, kind: Service, metadata: {name: x}}").lines.at(0).find("no pod, workload"),
             std::string::npos);
-  const std::string head = "apiVersion: apps/v1\nkind: ", tail =
-      "\nmetadata: {name: x}\nspec: {replicas: 99, selector: {}, template: {spec: {containers: [{name: c}]}}}\n";
+  const std::string
+      head = "apiVersion: apps/v1\nkind: ",
+      tail = "\nmetadata: {name: x}\nspec: {replicas: 99, selector: {}, template: {spec: {containers: [{name: c}]}}}\n";
   EXPECT_NE(ask(objects, head + "DaemonSet" + tail).lines.at(0).find("a DaemonSet has a pod on each node"),
             std::string::npos);
   EXPECT_NE(ask(objects, head + "Deployment" + tail).lines.at(0).find("64 at most"), std::string::npos);

@@ -47,10 +47,10 @@ Table victims_table(const EvictionWorld& evictions, const std::vector<uint32_t>&
               {}};
   for (const uint32_t pod : pods) {
     const api::Pod& object = *evictions.world().pods[pod].object;
-    table.rows.push_back({"pod/" + object.metadata.name,
-                          {object.metadata.key(), object.node_name, Cell(std::to_string(object.priority)),
-                           owner_text(object), Cell::list(evictions.budgets_of(pod)),
-                           Cell::list(devices_of_pod(evictions, pod))}});
+    table.rows.push_back(
+        {"pod/" + object.metadata.name,
+         {object.metadata.key(), object.node_name, Cell(std::to_string(object.priority)), owner_text(object),
+          Cell::list(evictions.budgets_of(pod)), Cell::list(devices_of_pod(evictions, pod))}});
   }
   return table;
 }
@@ -74,10 +74,9 @@ void say_verdict(Answer& answer, const EvictionWorld& evictions, const preempt::
       return;
     case Verdict::kWait:
       answer.say({"FitsSoon",
-                  found.placements.empty()
-                      ? "Nobody goes for " + who + " yet: the PodGroup that it names is not known."
-                      : "Nobody has to go: " + who + fits + " once pods that terminate have left, on " +
-                            nodes_text(found) + ".",
+                  found.placements.empty() ? "Nobody goes for " + who + " yet: the PodGroup that it names is not known."
+                                           : "Nobody has to go: " + who + fits +
+                                                 " once pods that terminate have left, on " + nodes_text(found) + ".",
                   about});
       return;
     case Verdict::kEvict:
@@ -108,8 +107,8 @@ void say_verdict(Answer& answer, const EvictionWorld& evictions, const preempt::
                   number == 0 ? "Who has to go for " + who + " could not be decided within the limits of the search."
                               : "Who has to go for " + who +
                                     " could not be decided within the limits of the search. The best set found has " +
-                                    counted(number, "pod") + ", and a better one may exist: " +
-                                    pods_text(evictions, found.pods) + ".",
+                                    counted(number, "pod") +
+                                    ", and a better one may exist: " + pods_text(evictions, found.pods) + ".",
                   about,
                   "",
                   {{"pods", number}},
@@ -151,10 +150,9 @@ Result<Answer> whatif_preempt(State& state, const std::string& target, const std
   }
   const api::Pod& object = *pod->second;
   if (!object.node_name.empty() || object.terminal())
-    return fail(Code::kInvalidArgument,
-                "pod " + object.metadata.key() + " does not wait: it " +
-                    (object.terminal() ? "has ended" : "is on node " + object.node_name) +
-                    "; whatif preempt is about a pod without a node");
+    return fail(Code::kInvalidArgument, "pod " + object.metadata.key() + " does not wait: it " +
+                                            (object.terminal() ? "has ended" : "is on node " + object.node_name) +
+                                            "; whatif preempt is about a pod without a node");
   Answer answer{"DRAPreempt"};
   EvictionWorld evictions(state, Kind::kVictims, {}, {});
   const std::string refused = evictions.ask_for(object.metadata.key());

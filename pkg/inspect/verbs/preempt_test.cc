@@ -24,9 +24,10 @@ TEST(WhatIfPreempt, NamesTheLeastVictimsAndTheNewPlace) {
   world.add("train", 10, "", {}, 2);
   const Answer answer = ask(world.objects);
   EXPECT_EQ(codes_of(answer), "Victims AdviceOnly");
-  EXPECT_EQ(answer.statements[0].message,
-            "1 pod has to go so that pod ml/train fits, on a: ml/low (replicaset/low-rs, priority 1). No other set does "
-            "less harm.");
+  EXPECT_EQ(
+      answer.statements[0].message,
+      "1 pod has to go so that pod ml/train fits, on a: ml/low (replicaset/low-rs, priority 1). No other set does "
+      "less harm.");
   EXPECT_EQ(rows_of(answer, 0, {0, 1, 3, 5}), "ml/low>a>replicaset/low-rs>gpu-0;gpu-1;");
   EXPECT_EQ(rows_of(answer, 1, {0, 1, 2}), "ml/train>a>gpu-0;gpu-1;");
   EXPECT_EQ(answer.status, Status::kYes);
@@ -45,8 +46,9 @@ TEST(WhatIfPreempt, BudgetsComeBeforePriorities) {
   const Answer broken = ask(world.objects);
   EXPECT_EQ(rows_of(broken, 0, {0, 4}), "ml/low>ml/guard;");
   EXPECT_EQ(codes_of(broken), "Victims BudgetBroken AdviceOnly");
-  EXPECT_NE(broken.statements[1].message.find("PodDisruptionBudget ml/guard allows 0 evictions, and 1 of these pods is"),
-            std::string::npos);
+  EXPECT_NE(
+      broken.statements[1].message.find("PodDisruptionBudget ml/guard allows 0 evictions, and 1 of these pods is"),
+      std::string::npos);
 }
 
 TEST(WhatIfPreempt, NeverWhateverGoes) {
@@ -73,8 +75,9 @@ TEST(WhatIfPreempt, SaysWhyNobodyGoes) {
   auto gpu = std::make_shared<api::DeviceClass>(*kept.objects.classes.at("gpu"));
   gpu->metadata.annotations["dra-controller-manager/preemption"] = "never";
   kept.objects.classes["gpu"] = gpu;
-  EXPECT_NE(ask(kept.objects).statements.at(0).message.find("whose annotation dra-controller-manager/preemption is never"),
-            std::string::npos);
+  EXPECT_NE(
+      ask(kept.objects).statements.at(0).message.find("whose annotation dra-controller-manager/preemption is never"),
+      std::string::npos);
   Priorities equal = world;
   equal.change("train", [](api::Pod& pod) { pod.priority = 1; });
   EXPECT_EQ(ask(equal.objects).statements.at(0).message,
