@@ -5,6 +5,7 @@
 #include "pkg/preempt/device_counts.h"
 
 namespace dra::preempt {
+
 Bounds::Bounds(World& world, const Stage& stage, Fit& fit, uint32_t pod, std::span<const inventory::NodeId> nodes)
     : world_(world), frees_(world.pods.size(), {0, 0, 1, 0}), missing_(nodes.size(), {0, 0, 0, 0}) {
   for (uint32_t number = 0; number < world.pods.size(); ++number) {

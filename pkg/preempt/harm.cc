@@ -3,6 +3,7 @@
 #include <algorithm>
 
 namespace dra::preempt {
+
 Harms::Harms(const World& world) : world_(world), budgets_(world.pods.size()) {
   for (uint32_t number = 0; number < world.budgets.size(); ++number)
     for (const uint32_t pod : world.budgets[number].pods) budgets_[pod].push_back(number);
