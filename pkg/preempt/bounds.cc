@@ -8,6 +8,10 @@ namespace dra::preempt {
 
 Bounds::Bounds(World& world, const Stage& stage, Fit& fit, uint32_t pod, std::span<const inventory::NodeId> nodes)
     : world_(world), frees_(world.pods.size(), {0, 0, 1, 0}), missing_(nodes.size(), {0, 0, 0, 0}) {
+  guarded_.resize(world.pods.size(), false);
+  for (const Budget& budget : world.budgets)
+    if (budget.allowed <= 0)
+      for (const uint32_t guarded : budget.pods) guarded_[guarded] = true;
   for (uint32_t number = 0; number < world.pods.size(); ++number) {
     const placement::PlacedPod* placed = world.cluster.pod(world.pods[number].object->metadata.uid);
     if (placed == nullptr) continue;
@@ -36,6 +40,20 @@ Bounds::Bounds(World& world, const Stage& stage, Fit& fit, uint32_t pod, std::sp
       if (wanted.free[i]) missing_[i][kDevices] = std::max(missing_[i][kDevices], wanted.devices - *wanted.free[i]);
 }
 
+// How many pods must go whose budgets allow no eviction, even if all others go.
+int64_t Bounds::guarded_needed(size_t at, size_t dimension, const std::vector<uint32_t>& pods) const {
+  int64_t missing = missing_[at][dimension];
+  std::vector<int64_t> guarded;
+  for (const uint32_t pod : pods) {
+    if (guarded_[pod]) guarded.push_back(frees_[pod][dimension]);
+    if (!guarded_[pod]) missing -= frees_[pod][dimension];
+  }
+  std::sort(guarded.rbegin(), guarded.rend());
+  int64_t needed = 0;
+  for (size_t i = 0; i < guarded.size() && missing > 0; ++i, ++needed) missing -= guarded[i];
+  return needed;
+}
+
 std::optional<Harm> Bounds::least(size_t at, const std::vector<uint32_t>& pods) const {
   Harm least;
   least.start = INT64_MIN;
@@ -59,6 +77,7 @@ std::optional<Harm> Bounds::least(size_t at, const std::vector<uint32_t>& pods) 
     size_t fewest = 0;
     while (freed < missing_[at][dimension]) freed += by_priority[fewest++].second;
     number = std::max(number, fewest);
+    least.violations = std::max(least.violations, guarded_needed(at, dimension, pods));
   }
   std::vector<int64_t> priorities;
   for (const uint32_t pod : pods) priorities.push_back(world_.pods[pod].object->priority);

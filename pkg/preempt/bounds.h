@@ -27,11 +27,14 @@ class Bounds {
   std::optional<Harm> least(size_t at, const std::vector<uint32_t>& pods) const;
 
  private:
+  int64_t guarded_needed(size_t at, size_t dimension, const std::vector<uint32_t>& pods) const;
+
   enum Dimension : uint8_t { kCpu, kMemory, kPods, kDevices };
   static constexpr size_t kDimensions = 4;
 
   World& world_;
   std::vector<std::array<int64_t, kDimensions>> frees_;    // by pod: at most
+  std::vector<bool> guarded_;                              // by pod: a budget allows no eviction of it
   std::vector<std::array<int64_t, kDimensions>> missing_;  // by node of the list; 0 or less: nothing is
 };
 

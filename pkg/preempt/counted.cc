@@ -9,7 +9,6 @@
 #include "pkg/preempt/harm.h"
 
 namespace dra::preempt {
-
 namespace {
 
 constexpr int64_t kPlenty = INT64_MAX / 4;

@@ -61,12 +61,11 @@ bool Search::try_counting() {
   stage_.arrange({true, {}, promises_});
   const Counted::Outcome counted = Counted(world_, stage_, fit_, candidates_, [this] { return spent(); }).least();
   if (counted.finding != Counted::Finding::kSet || !candidates_.allowed(counted.pods)) return false;
-  const Harm harm = harm_of(counted.pods);
-  if (harm.violations > 0) return false;
   Found found;
   if (test(counted.pods, {}, false, &found) != Fits::kYes) return false;
-  best_ = {true, counted.pods, harm, std::move(found)};
-  return true;
+  best_ = {true, counted.pods, harm_of(counted.pods), std::move(found)};
+  // Otherwise there may be a set that breaks fewer budgets.
+  return best_.harm.violations == 0;
 }
 
 // Also what is tried after the budget takes no longer than the search.
