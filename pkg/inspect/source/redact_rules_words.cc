@@ -46,7 +46,7 @@ bool is_known_key(std::string_view key) {
       "batch.kubernetes.io/job-completion-index", "apps.kubernetes.io/pod-index", "statefulset.kubernetes.io/pod-name",
       "scheduling.x-k8s.io/pod-group", "resource.kubernetes.io/delete-protection",
       "resource.kubernetes.io/pod-claim-name", "resource.kubernetes.io/extended-resource-claim",
-      "batch.kubernetes.io/job-tracking", "app.kubernetes.io/name",
+      "batch.kubernetes.io/job-tracking", "kubernetes.io/config.mirror", "app.kubernetes.io/name",
       // types of conditions
       "PodScheduled", "Ready", "Initialized", "ContainersReady", "DisruptionTarget", "PodResizePending",
       "PodResizeInProgress", "PodReadyToStartContainers", "MemoryPressure", "DiskPressure", "PIDPressure",

@@ -25,6 +25,7 @@ namespace {
 
 using preempt::Kind;
 
+constexpr size_t kMostKinds = 64;  // of pending pods; others are each of their own
 constexpr double kBytesInGib = 1024.0 * 1024.0 * 1024.0;
 
 int64_t seconds_of(const std::string& text) {
@@ -60,11 +61,13 @@ Result<std::vector<Claim>> claims_to_come(const Objects& objects, const api::Pod
     const std::string prefix = pod.metadata.ns + "/";
     if (resolved.state == protocol::ResolvedClaim::State::kNamed) {
       const auto claim = objects.claims.find(prefix + resolved.name);
-      if (claim == objects.claims.end())
+      if (claim == objects.claims.end() && !entry.resource_claim_template_name)
         return fail(Code::kNotFound,
                     "ResourceClaim " + prefix + resolved.name + " of pod " + pod.metadata.key() + " is not there");
-      claims.push_back(claim->second);
-      continue;
+      if (claim != objects.claims.end()) {
+        claims.push_back(claim->second);
+        continue;
+      }
     }
     const auto from = objects.templates.find(prefix + entry.resource_claim_template_name.value_or(""));
     if (from == objects.templates.end())
@@ -160,10 +163,6 @@ void EvictionWorld::add_pending(const PendingPod& pending) {
   const alignment::PodPairs pairs = protocol::pairs_of_pod(*pending.pod, pending.claims);
   if (pairs.refusal) refused = pairs.refusal->message;
   pod.pairs = pairs.entries;
-  if (const api::OwnerReference* owner = pending.pod->metadata.controller()) {
-    pod.shape = owner->uid;
-    for (const Claim& claim : pending.claims) pod.shape += "\n" + api::encode(claim->spec);
-  }
   if (const std::optional<ByClass> asked = asked_by_class(objects, *pending.pod)) {
     if (asked->others) refused = "device plugins of some nodes offer extended resources that it asks for";
     pod.next = std::make_shared<const api::Pod>(asked->rest);
@@ -311,6 +310,35 @@ void EvictionWorld::note_unknown() {
 
 // ---- the question
 
+// Pods that are placed alike: what may differ between copies of one template is left out.
+void EvictionWorld::find_equal_pods() {
+  std::vector<api::Pod> kinds;
+  for (const uint32_t number : world_->pending) {
+    preempt::Pod& pod = world_->pods[number];
+    api::Pod alike = pod.next ? *pod.next : *pod.object;
+    const api::StringMap labels = alike.metadata.labels;
+    alike.metadata = {};
+    alike.metadata.ns = pod.object->metadata.ns;
+    const bool by_labels = !alike.pod_affinity.required.empty() || !alike.pod_anti_affinity.required.empty() ||
+                           !alike.topology_spread.empty() || world_->cluster.terms().terms() > 0;
+    if (by_labels) alike.metadata.labels = labels;
+    alike.resource_claims.clear();
+    alike.resource_claim_statuses.clear();
+    alike.conditions.clear();
+    alike.nominated_node_name.clear();
+    alike.scheduling_gates.clear();
+    const auto known = std::find(kinds.begin(), kinds.end(), alike);
+    pod.shape = std::to_string(known - kinds.begin());
+    if (known == kinds.end() && kinds.size() < kMostKinds)
+      kinds.push_back(std::move(alike));
+    else if (known == kinds.end())
+      pod.shape.clear();
+    if (pod.shape.empty()) continue;
+    for (const uint32_t claim : pod.claims) pod.shape += "\n" + api::encode(world_->claims[claim]->spec);
+    for (const alignment::PairEntry& pair : pod.pairs) pod.shape += "\n" + pair.text;
+  }
+}
+
 std::string EvictionWorld::why_not_judged() const {
   for (const uint32_t pod : world_->pending) {
     const api::Pod& object = *world_->pods[pod].object;
@@ -348,11 +376,13 @@ std::string EvictionWorld::ask_for(const std::string& key) {
       if (group != preempt::kNobody && name == world_->groups[group].name && world_->pending.size() > 1 &&
           (!one->topology_key.empty() || !protocol::topology_wish(one->metadata.annotations).required.empty()))
         return "its group must be in one domain of a topology";
+  find_equal_pods();
   return why_not_judged();
 }
 
 std::string EvictionWorld::ask_for_more() {
   world_->pending = more_;
+  find_equal_pods();
   return why_not_judged();
 }
 

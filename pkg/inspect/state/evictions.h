@@ -74,6 +74,7 @@ class EvictionWorld {
   uint32_t number_of(const Claim& claim);
   bool is_ours(const api::Pod& pod) const;
   bool is_tied(const preempt::Pod& pod) const;
+  void find_equal_pods();
   std::string why_not_judged() const;
 
   State& state_;
