@@ -157,7 +157,7 @@ std::string doctor_of(const std::string& snapshot) {
 Result<inspect::Answer> run_bundle(Call& call) {
   if (!call.common.from.empty())
     return fail(Code::kInvalidArgument, "bundle reads a server; send the snapshot itself, if it is redacted");
-  call.common.without_devices = true;
+  call.common.without_devices = call.common.asks_evictions = true;
   const std::string& redact = call.value("redact");
   inspect::SnapshotWriter writer(redact == "strict" ? inspect::Redaction::kStrict : inspect::Redaction::kNames);
   const auto loaded =

@@ -145,6 +145,7 @@ Result<inspect::Objects> read_cluster(CommonFlags& common, inspect::ServerOption
   options.ns = common.ns.empty() ? common.context_ns : common.ns;
   options.manager_ns = common.manager_ns;
   options.feature_gates = common.asks_feature_gates;
+  options.evictions = common.asks_evictions;
   const auto limit = timeout_of(common.request_timeout, options.time_limit);
   if (!limit) return fail(limit.error());
   options.time_limit = *limit;

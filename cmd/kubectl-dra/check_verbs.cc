@@ -7,6 +7,8 @@
 #include "pkg/inspect/source/files.h"
 #include "pkg/inspect/state/manifest.h"
 #include "pkg/inspect/verbs/cel_query.h"
+#include "pkg/inspect/verbs/make_room.h"
+#include "pkg/inspect/verbs/preempt.h"
 #include "pkg/inspect/verbs/whatif.h"
 
 namespace dra::kubectl {
@@ -112,7 +114,52 @@ inspect::Objects with_templates(Call& call, const inspect::Objects& objects, con
   return known;
 }
 
+// "preempt pod/X", "preempt pod X".
+Result<inspect::Answer> run_preempt(Call& call) {
+  if (call.words.size() < 2 || call.words.size() > 3)
+    return fail(Code::kInvalidArgument, "whatif preempt needs one pod that waits: whatif preempt pod/NAME");
+  const std::string target = call.words.size() == 3 ? call.words[1] + "/" + call.words[2] : call.words[1];
+  call.common.asks_evictions = true;
+  const auto state = call.load_state();
+  if (!state) return fail(state.error());
+  return inspect::whatif_preempt(**state, target, call.ns());
+}
+
+Result<inspect::Answer> run_make_room(Call& call) {
+  const std::string file = call.value("filename");
+  if (file.empty() || call.words.size() > 1)
+    return fail(Code::kInvalidArgument, "whatif make-room needs -f FILE (- is standard input), and no other word");
+  inspect::RoomOptions options;
+  if (const std::string& most = call.value("max-moves"); !most.empty()) {
+    auto number = number_of(most, 1000);
+    if (!number) return fail(number.error().wrap("--max-moves"));
+    options.max_moves = *number;
+  }
+  auto state = call.state_options();
+  if (!state) return fail(state.error());
+  options.state = std::move(*state);
+  const auto text =
+      call.document ? Result<std::string>(*call.document) : inspect::read_file(file, inspect::kMaxManifest);
+  if (!text) return fail(text.error());
+  if (auto early = inspect::read_manifest(*text, "default"); !early) return fail(early.error().wrap(file));
+  call.common.asks_evictions = true;
+  const auto objects = call.load();
+  if (!objects) return fail(objects.error());
+  auto manifest = inspect::read_manifest(*text, call.ns());
+  if (!manifest) return fail(manifest.error().wrap(file));
+  return inspect::make_room(**objects, *manifest, options);
+}
+
 Result<inspect::Answer> run_whatif(Call& call) {
+  if (call.words[0] == "preempt" || call.words[0] == "make-room") {
+    if (call.switches["alone"])
+      return fail(Code::kInvalidArgument, "--alone is for whatif taint NODE/DEVICE; " + call.words[0] + " takes none");
+    if (call.words[0] == "make-room") return run_make_room(call);
+  }
+  if (!call.value("filename").empty() || !call.value("max-moves").empty())
+    return fail(Code::kInvalidArgument,
+                "-f and --max-moves are for whatif make-room; " + call.words[0] + " takes none");
+  if (call.words[0] == "preempt") return run_preempt(call);
   auto change = change_of(call.words);
   if (!change) return fail(change.error());
   change->alone = call.switches["alone"];
@@ -168,12 +215,16 @@ const RegisterVerb kWhatif(
      "  kubectl dra whatif delete deployment/web -n web\n"
      "  kubectl dra whatif taint node-a/gpu-3 example.com/broken=ecc:NoExecute\n"
      "  kubectl dra whatif add-node like node-a 2\n"
-     "  kubectl dra whatif scale deployment/web 8 -n web\n",
-     "whatif delete|drain|cordon|taint|add-node|scale OBJECT ...",
-     {{"--alone", "taint: not the devices on the same silicon, partitions for instance", false, {}}},
+     "  kubectl dra whatif scale deployment/web 8 -n web\n"
+     "  kubectl dra whatif preempt pod/train-0 -n ml     of whom it would take the place, with the least harm\n"
+     "  kubectl dra whatif make-room -f job.yaml         who has to move, and where to, so that it fits\n",
+     "whatif delete|drain|cordon|taint|add-node|scale OBJECT ... | preempt pod/NAME | make-room -f FILE",
+     {{"-f,--filename", "make-room: the manifest; - is standard input", true, {}},
+      {"--max-moves", "make-room: no more moves than these", true, {}},
+      {"--alone", "taint: not the devices on the same silicon, partitions for instance", false, {}}},
      1,
      4,
-     {"delete", "drain", "cordon", "taint", "add-node", "scale"},
+     {"delete", "drain", "cordon", "taint", "add-node", "scale", "preempt", "make-room"},
      &run_whatif,
      true,
      true});

@@ -202,6 +202,7 @@ bool offer_word(const Verb& verb, const Words& before, Call& call, const Offers&
     if (what == "drain" || what == "cordon" || what == "add-node") kinds = {"@nodes"};
     if (what == "taint") kinds = {"@nodes", "@devices"};
     if (what == "scale") kinds = {"@workloads"};
+    if (what == "preempt") kinds = {"@pods"};
     if (what == "delete") kinds = {"@pods", "@claims", "@workloads"};
   } else if (verb.name == "top" && before.size() == 1 && before[0] == "pairs") {
     kinds = {"@classes"};

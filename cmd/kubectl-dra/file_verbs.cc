@@ -53,7 +53,7 @@ inspect::Redaction redaction_of(const std::string& value) {
 Result<inspect::Answer> run_snapshot(Call& call) {
   if (!call.common.from.empty())
     return fail(Code::kInvalidArgument, "snapshot reads a server; --from names one that was taken");
-  call.common.without_devices = true;
+  call.common.without_devices = call.common.asks_evictions = true;
   inspect::SnapshotWriter writer(redaction_of(call.value("redact")));
   const auto loaded =
       call.load([&](std::string_view plural, std::string_view page) { return writer.add(plural, page); });

@@ -4,6 +4,7 @@
 #include "pkg/inspect/source/label_filter.h"
 #include "pkg/inspect/verbs/explain.h"
 #include "pkg/inspect/verbs/explain_owner.h"
+#include "pkg/inspect/verbs/fragmentation.h"
 #include "pkg/inspect/verbs/pod_owners.h"
 #include "pkg/inspect/verbs/top.h"
 #include "pkg/inspect/verbs/top_pairs.h"
@@ -17,7 +18,7 @@ constexpr size_t kMostWordsOfARule = 20;
 
 Result<inspect::Answer> run_top(Call& call) {
   const std::string what = call.words.empty() ? "nodes" : call.words[0];
-  static const std::vector<std::string> kWhat{"nodes", "classes", "pairs", "claims", "namespaces"};
+  static const std::vector<std::string> kWhat{"nodes", "classes", "fragmentation", "pairs", "claims", "namespaces"};
   if (std::find(kWhat.begin(), kWhat.end(), what) == kWhat.end()) {
     const std::string near = inspect::nearest(what, kWhat);
     return fail(Code::kInvalidArgument,
@@ -32,8 +33,8 @@ Result<inspect::Answer> run_top(Call& call) {
     return fail(Code::kInvalidArgument, "top " + what + " takes no name; top nodes NODE is about one node");
   if (call.words.size() > 2 && what == "nodes")
     return fail(Code::kInvalidArgument, "top nodes is about one node; " + quote(call.words[2]) + " is one too many");
-  if (!call.common.selector.empty() && what == "classes")
-    return fail(Code::kInvalidArgument, "-l selects nodes, claims or namespaces; top classes takes none");
+  if (!call.common.selector.empty() && (what == "classes" || what == "fragmentation"))
+    return fail(Code::kInvalidArgument, "-l selects nodes, claims or namespaces; top " + what + " takes none");
   auto labels = inspect::parse_label_selector(call.common.selector);
   if (!labels) return fail(labels.error());
   // Objects of all namespaces, unless -n chooses one.
@@ -50,6 +51,7 @@ Result<inspect::Answer> run_top(Call& call) {
                                      (near.empty() ? "" : "; did you mean " + quote(near) + "?"));
   }
   if (what == "pairs") return inspect::top_pairs(state, rule, scope);
+  if (what == "fragmentation") return inspect::top_fragmentation(state);
   return what == "nodes"     ? inspect::top_nodes(state, scope)
          : what == "classes" ? inspect::top_classes(state)
          : what == "claims"  ? inspect::top_claims(state, scope)
@@ -107,6 +109,7 @@ Result<inspect::Answer> run_explain(Call& call) {
   auto labels = inspect::parse_label_selector(call.common.selector);
   if (!labels) return fail(labels.error());
   // All that waits is that of all namespaces, unless -n chooses one.
+  call.common.asks_evictions = about_one;
   const inspect::WaitingScope scope{call.common.all_namespaces ? "" : call.common.ns, std::move(*labels)};
   const auto loaded = call.load_state();
   if (!loaded) return fail(loaded.error());
@@ -129,17 +132,18 @@ const RegisterVerb kTop(
      "  kubectl dra top                  cards of each node, and what can still be cut\n"
      "  kubectl dra top nodes node-a     of one node\n"
      "  kubectl dra top classes          the largest request of each class that fits one node\n"
+     "  kubectl dra top fragmentation    the same, and what could fit if what is held were packed\n"
      "  kubectl dra top pairs 'gpu.nvidia.com+dranet by resource.kubernetes.io/pcieRoot'\n"
      "                                   how many such pairs are free on each node\n"
      "  kubectl dra top claims -n ml     who holds how much\n"
      "  kubectl dra top claims -l app=train    those with the label; nodes and namespaces likewise\n"
      "  kubectl dra top --sort-by free   most free cards first; by any column\n"
      "  kubectl dra top -l zone=a -o json\n",
-     "top [nodes [NODE]|classes|pairs 'CLASS+CLASS by ATTRIBUTE'|claims|namespaces]",
+     "top [nodes [NODE]|classes|fragmentation|pairs 'CLASS+CLASS by ATTRIBUTE'|claims|namespaces]",
      {},
      0,
      kMostWordsOfARule,
-     {"nodes", "classes", "pairs", "claims", "namespaces"},
+     {"nodes", "classes", "fragmentation", "pairs", "claims", "namespaces"},
      &run_top,
      true,
      true});

@@ -21,6 +21,7 @@ namespace dra::kubectl {
 // Flags that all verbs have.
 struct CommonFlags {
   bool asks_feature_gates = false;  // the verb needs the server's feature gates
+  bool asks_evictions = false;      // the verb answers about evictions
   bool without_devices = false;     // the verb has an answer even if resource.k8s.io is not served
   std::string kubeconfig, context, cluster, user, token, server, request_timeout;
   std::string as_user;     // of --as, which web alone has

@@ -17,7 +17,7 @@ bool may_be_victim(const Pod& pod) {
 bool may_move(const World& world, uint32_t number) {
   const Pod& pod = world.pods[number];
   const api::OwnerReference* owner = pod.object->metadata.controller();
-  if (owner == nullptr || owner->kind == "DaemonSet" || !pod.replaced) return false;
+  if (owner == nullptr || owner->kind == "DaemonSet" || !pod.replaced || pod.tied) return false;
   const auto& annotations = pod.object->metadata.annotations;
   if (const auto mark = annotations.find(kDoNotMove); mark != annotations.end() && mark->second == "true") return false;
   // The Eviction API refuses a pod under two budgets for good.
@@ -40,7 +40,8 @@ Candidates::Candidates(const World& world, Kind kind, int64_t priority, bool any
     const Pod& pod = world.pods[number];
     const int64_t own = pod.object->priority;
     const bool low = kind == Kind::kVictims ? own < priority : own <= priority;
-    may_go_[number] = anybody && low && may_be_victim(pod) && (kind == Kind::kVictims || may_move(world, number));
+    const bool of_kind = kind == Kind::kVictims ? !pod.kept_by_class : may_move(world, number);
+    may_go_[number] = anybody && low && may_be_victim(pod) && of_kind;
     if (may_go_[number]) all_.push_back(number);
     if (pod.group == kNobody || !pod.runs()) continue;
     groups_[pod.group].running.push_back(number);

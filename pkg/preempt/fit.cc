@@ -68,7 +68,7 @@ class FitNodes : public gang::Nodes {
  private:
   std::vector<gang::Candidate> ask(size_t member, const std::vector<placement::NodeIndex>* only) {
     placement::DecisionOptions options;
-    options.volumes = placement::Volumes::kIgnored;
+    options.volumes = fit_.world_.volumes;
     options.preferences_only = true;
     options.only = only;
     const auto& cluster = fit_.world_.cluster;
@@ -111,7 +111,8 @@ Fit::Fit(World& world, Stage& stage, uint64_t check_steps)
 const Fit::Needs& Fit::needs_of(uint32_t number) {
   Needs& needs = needs_[number];
   if (needs.needs) return needs;
-  auto pod = std::make_shared<api::Pod>(*world_.pods[number].object);
+  const Pod& one = world_.pods[number];
+  auto pod = std::make_shared<api::Pod>(one.next ? *one.next : *one.object);
   pod->node_name.clear();
   needs.pod = std::move(pod);
   Result<placement::PodNeeds> made = placement::PodNeeds::of(*needs.pod);
@@ -136,13 +137,20 @@ std::optional<gang::Member> Fit::member_of(uint32_t number, const Question& ques
   member.name = pod.object->metadata.key();
   member.uid = pod.object->metadata.uid;
   member.cpu_milli = needs_of(number).needs->charge().cpu;
+  member.pairs = pod.pairs;
+  member.shape = pod.shape;
   for (const uint32_t claim : pod.claims) {
     if (stage_.is_free(claim)) {
       // Freed together with pods that are not placed anew: for a set without them the claim would stay.
-      if (question.loosely && !stage_.frees(claim, question.moved)) continue;
+      if (question.loosely && !stage_.frees(claim, question.moved)) {
+        member.pairs.clear();  // asks for less, too
+        continue;
+      }
       member.claims.push_back(blank(claim));
     } else if (!question.loosely || stage_.consumers(claim).size() < 2 || !world_.claims[claim]->status.allocation) {
       member.claims.push_back(world_.claims[claim]);
+    } else {
+      member.pairs.clear();
     }
   }
   return member;
@@ -206,6 +214,7 @@ Fits Fit::ask_for_one(uint32_t pod, const Question& question, FitNodes& nodes, F
   request.step_budget = check_steps_;
   for (const auto& claim : member->claims)
     if (!claim->status.allocation) request.claims.push_back(claim);
+  request.pairs = allocator::pair_rules(member->pairs, member->claims);
   bool unknown = false;
   for (const gang::Candidate& candidate : nodes.candidates(0)) {
     if (!can_be_used(member->claims, candidate.node)) continue;
@@ -234,6 +243,29 @@ bool Fit::can_be_used(const std::vector<std::shared_ptr<const api::ResourceClaim
     return index && api::matches(*claim->status.allocation->node_selector, name,
                                  world_.cluster.rest(*index).node->metadata.labels);
   });
+}
+
+std::vector<std::shared_ptr<const api::ResourceClaim>> Fit::claims_to_allocate(uint32_t pod) const {
+  std::vector<std::shared_ptr<const api::ResourceClaim>> claims;
+  for (const uint32_t claim : world_.pods[pod].claims)
+    if (!world_.claims[claim]->status.allocation) claims.push_back(world_.claims[claim]);
+  return claims;
+}
+
+std::vector<bool> Fit::refused_for_good(uint32_t pod, std::span<const inventory::NodeId> nodes) {
+  placement::DecisionOptions options;
+  options.volumes = world_.volumes;
+  options.preferences_only = true;
+  const placement::Decision decision = placement::decide(world_.cluster, *needs_of(pod).needs, options);
+  std::vector<bool> by_slot(world_.cluster.slots(), false);
+  for (size_t i = 0; i < decision.candidates.size() && i < decision.verdicts.size(); ++i)
+    // Plugins up to this one look at nothing but the node and the pod.
+    by_slot[decision.candidates[i]] = decision.verdicts[i].plugin != placement::Plugin::kNone &&
+                                      decision.verdicts[i].plugin <= placement::Plugin::kNodeAffinity;
+  std::vector<bool> refused(nodes.size(), true);
+  for (size_t i = 0; i < nodes.size(); ++i)
+    if (const auto index = world_.cluster.find_node(world_.devices.node_name(nodes[i]))) refused[i] = by_slot[*index];
+  return refused;
 }
 
 bool Fit::takes(uint32_t pod, const std::string& node) {

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,11 @@ class Fit {
   Fits fits(const Question& question, Found* found = nullptr);
   // How many of the pending pods must be placed together.
   size_t needed() const { return needed_; }
+  const placement::Charge& charge_of(uint32_t pod) { return needs_of(pod).needs->charge(); }
+  // The claims of a pending pod that have no allocation.
+  std::vector<std::shared_ptr<const api::ResourceClaim>> claims_to_allocate(uint32_t pod) const;
+  // By node of the list: it is unknown, or refuses the pod by its own rules (labels, taints, cordon), whoever leaves.
+  std::vector<bool> refused_for_good(uint32_t pod, std::span<const inventory::NodeId> nodes);
   // The pending pod may go there, as arranged, apart from devices.
   bool takes(uint32_t pod, const std::string& node);
   // Counts it as a pod of the node, until it is taken back.

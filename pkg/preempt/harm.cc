@@ -3,29 +3,37 @@
 #include <algorithm>
 
 namespace dra::preempt {
-namespace {
 
-constexpr int64_t kPriorityOffset = int64_t{1} << 31;
+Harms::Harms(const World& world) : world_(world), budgets_(world.pods.size()) {
+  for (uint32_t number = 0; number < world.budgets.size(); ++number)
+    for (const uint32_t pod : world.budgets[number].pods) budgets_[pod].push_back(number);
+}
 
-int64_t violations_of(const World& world, const std::vector<uint32_t>& pods) {
+int64_t Harms::violations_of(const std::vector<uint32_t>& pods) const {
+  std::vector<std::pair<uint32_t, int64_t>> counted;  // of each budget; few sets have pods of many
+  for (const uint32_t pod : pods)
+    for (const uint32_t budget : budgets_[pod]) {
+      const auto known =
+          std::find_if(counted.begin(), counted.end(), [budget](const auto& one) { return one.first == budget; });
+      if (known == counted.end()) {
+        counted.emplace_back(budget, 1);
+      } else {
+        ++known->second;
+      }
+    }
   int64_t sum = 0;
-  for (const Budget& budget : world.budgets) {
-    int64_t counted = 0;
-    for (const uint32_t pod : pods) counted += std::binary_search(budget.pods.begin(), budget.pods.end(), pod);
-    sum += std::max<int64_t>(0, counted - std::max<int64_t>(0, budget.allowed));
-  }
+  for (const auto& [budget, number] : counted)
+    sum += std::max<int64_t>(0, number - std::max<int64_t>(0, world_.budgets[budget].allowed));
   return sum;
 }
 
-}  // namespace
-
-Harm harm_of_victims(const World& world, const std::vector<uint32_t>& pods) {
+Harm Harms::of_victims(const std::vector<uint32_t>& pods) const {
   Harm harm;
-  harm.violations = violations_of(world, pods);
+  harm.violations = violations_of(pods);
   harm.number = static_cast<int64_t>(pods.size());
   int64_t earliest = INT64_MAX;
   for (const uint32_t number : pods) {
-    const Pod& pod = world.pods[number];
+    const Pod& pod = world_.pods[number];
     const int64_t priority = pod.object->priority;
     harm.sum += priority + kPriorityOffset;
     if (priority > harm.highest) earliest = INT64_MAX;
@@ -36,12 +44,20 @@ Harm harm_of_victims(const World& world, const std::vector<uint32_t>& pods) {
   return harm;
 }
 
-Harm harm_of_moves(const World& world, const std::vector<uint32_t>& pods) {
+Harm Harms::of_moves(const std::vector<uint32_t>& pods) const {
   Harm harm;
-  harm.violations = violations_of(world, pods);
+  harm.violations = violations_of(pods);
   harm.number = static_cast<int64_t>(pods.size());
-  for (const uint32_t number : pods) harm.gib += world.pods[number].gib;
+  for (const uint32_t number : pods) harm.gib += world_.pods[number].gib;
   return harm;
+}
+
+Harm harm_of_victims(const World& world, const std::vector<uint32_t>& pods) {
+  return Harms(world).of_victims(pods);
+}
+
+Harm harm_of_moves(const World& world, const std::vector<uint32_t>& pods) {
+  return Harms(world).of_moves(pods);
 }
 
 }  // namespace dra::preempt

@@ -12,6 +12,9 @@
 
 namespace dra::preempt {
 
+// Added to each priority, so that a sum over more pods is larger.
+inline constexpr int64_t kPriorityOffset = int64_t{1} << 31;
+
 struct Harm {
   int64_t violations = 0;       // evictions that budgets do not allow
   int64_t highest = INT64_MIN;  // priority of a pod
@@ -20,6 +23,20 @@ struct Harm {
   int64_t start = INT64_MIN;    // minus the earliest start of the pods of the highest priority
   double gib = 0;               // moves: the sum of sizes
   auto operator<=>(const Harm&) const = default;
+};
+
+// The same for many sets of one world, whose budgets must not change meanwhile.
+class Harms {
+ public:
+  explicit Harms(const World& world);
+  Harm of_victims(const std::vector<uint32_t>& pods) const;
+  Harm of_moves(const std::vector<uint32_t>& pods) const;
+
+ private:
+  int64_t violations_of(const std::vector<uint32_t>& pods) const;
+
+  const World& world_;
+  std::vector<std::vector<uint32_t>> budgets_;  // by pod: those under which it counts
 };
 
 // Of pods that go for good, by all fields but the last.

@@ -170,6 +170,7 @@ bool devices_are_free(World& world, uint32_t number) {
 }  // namespace
 
 std::vector<Judged> judge_promises(World& world, Stage& stage, Fit& fit) {
+  if (world.promises.empty()) return {};
   Names pods;
   for (uint32_t i = 0; i < world.pods.size(); ++i) pods.emplace(world.pods[i].object->metadata.key(), i);
   std::vector<Judged> all;

@@ -65,5 +65,47 @@ TEST(PreemptProperty, TheAnswerIsTheTwins) {
     EXPECT_GT(verdicts[verdict], static_cast<int>(worlds / 100)) << static_cast<int>(verdict);
 }
 
+// A group of equal pods, for whom victims are counted (counted.h).
+Model with_equal_pods(uint64_t seed) {
+  Model model = testing::random_model(seed);
+  model.kind = Kind::kVictims;
+  model.promises.clear();
+  testing::ModelPod pod = model.pods[static_cast<size_t>(model.pending.front())];
+  pod.cpu = 1 + static_cast<int>(seed % 2);
+  pod.only = -1;
+  pod.group = static_cast<int>(model.groups.size());
+  const size_t number = 2 + seed % 2;
+  model.groups.push_back({static_cast<int>(number), false});
+  // The others wait no longer.
+  for (const int other : model.pending) model.pods[static_cast<size_t>(other)].group = -1;
+  model.pending.clear();
+  for (size_t i = 0; i < number; ++i) {
+    testing::ModelClaim claim;
+    claim.kind = seed % 5 == 0 ? testing::DeviceKind::kPartition : testing::DeviceKind::kGpu;
+    claim.size = seed % 5 == 0 ? 2 : 0;
+    pod.claims = {static_cast<int>(model.claims.size())};
+    model.claims.push_back(claim);
+    model.pending.push_back(static_cast<int>(model.pods.size()));
+    model.pods.push_back(pod);
+  }
+  return model;
+}
+
+TEST(PreemptProperty, OfEqualPodsTheAnswerIsTheTwins) {
+  const uint64_t worlds = test::number_from("DRA_PREEMPT_WORLDS", 200),
+                 first = test::number_from("DRA_PREEMPT_SEED", 1);
+  std::map<Verdict, int> verdicts;
+  for (uint64_t seed = first; seed < first + worlds; ++seed) {
+    const Model model = with_equal_pods(seed);
+    const testing::TwinAnswer twin = testing::slow_answer(model);
+    ++verdicts[twin.verdict];
+    Built built(model);
+    ASSERT_EQ(difference(model, twin, built), "") << "DRA_PREEMPT_SEED=" << seed;
+    ASSERT_TRUE(built.devices().audit().empty()) << "DRA_PREEMPT_SEED=" << seed;
+  }
+  if (worlds < 200) return;
+  EXPECT_GT(verdicts[Verdict::kEvict], static_cast<int>(worlds / 20));
+}
+
 }  // namespace
 }  // namespace dra::preempt

@@ -39,14 +39,15 @@ Search::Search(World& world, Stage& stage, Fit& fit, const Candidates& candidate
       candidates_(candidates),
       kind_(kind),
       promises_(std::move(promises)),
-      options_(options) {
+      options_(options),
+      harms_(world) {
   for (uint32_t claim = 0; claim < world.claims.size(); ++claim)
     shares_claims_ = shares_claims_ || stage.consumers(claim).size() > 1;
   if (options_.clock != nullptr) began_ = options_.clock->mono_now();
 }
 
 Harm Search::harm_of(const Set& pods) const {
-  return kind_ == Kind::kVictims ? harm_of_victims(world_, pods) : harm_of_moves(world_, pods);
+  return kind_ == Kind::kVictims ? harms_.of_victims(pods) : harms_.of_moves(pods);
 }
 
 bool Search::spent() const {
@@ -54,9 +55,31 @@ bool Search::spent() const {
                                                   options_.clock->mono_now() - began_ >= options_.time);
 }
 
+// True: the best set was found by counting.
+bool Search::try_counting() {
+  if (kind_ == Kind::kMoves || world_.pending.size() < 2 || matters_everywhere()) return false;
+  stage_.arrange({true, {}, promises_});
+  const Counted::Outcome counted = Counted(world_, stage_, fit_, candidates_, [this] { return spent(); }).least();
+  if (counted.finding != Counted::Finding::kSet || !candidates_.allowed(counted.pods)) return false;
+  Found found;
+  if (test(counted.pods, {}, false, &found) != Fits::kYes) return false;
+  best_ = {true, counted.pods, harm_of(counted.pods), std::move(found)};
+  // Otherwise there may be a set that breaks fewer budgets.
+  return best_.harm.violations == 0;
+}
+
+// Also what is tried after the budget takes no longer than the search.
+bool Search::late() const {
+  return options_.clock != nullptr && options_.time > Duration::zero() &&
+         options_.clock->mono_now() - began_ >= 2 * options_.time;
+}
+
 Search::Outcome Search::run() {
+  if (try_counting()) return std::move(best_);
   for (const Area& area : areas()) {
-    run_area(area);
+    if (bounds_ && best_.pods && !(area.bound < best_.harm)) break;  // all others are no better
+    const std::optional<Area> left = worth_it(area);
+    if (left) run_area(*left);
     if (!spent()) continue;
     if (!best_.pods) find_some_set(area);
     unsure_ = true;
@@ -82,7 +105,7 @@ std::vector<Search::Area> Search::areas() {
   std::stable_sort(cheapest_first.begin(), cheapest_first.end(),
                    [&](uint32_t a, uint32_t b) { return harm[a] < harm[b]; });
   if (kind_ == Kind::kMoves || world_.pending.size() != 1 || matters_everywhere())
-    return {{std::nullopt, std::move(cheapest_first)}};
+    return {{std::nullopt, std::move(cheapest_first), 0, {}}};
   const std::vector<bool> reaches_further = stage_.reaches_further();
   std::unordered_map<std::string, Set> of_node;
   Set everywhere;
@@ -90,13 +113,28 @@ std::vector<Search::Area> Search::areas() {
     (reaches_further[pod] ? everywhere : of_node[world_.pods[pod].object->node_name]).push_back(pod);
   std::vector<Area> all;
   for (const inventory::NodeId node : world_.devices.nodes()) {
-    Area area{node, {}};
+    Area area{node, {}, all.size(), {}};
     const Set& own = of_node[world_.devices.node_name(node)];
     std::merge(own.begin(), own.end(), everywhere.begin(), everywhere.end(), std::back_inserter(area.pods),
                [&](uint32_t a, uint32_t b) { return harm[a] < harm[b]; });
     all.push_back(std::move(area));
   }
-  return all;
+  return areas_by_bound(std::move(all));
+}
+
+std::vector<Search::Area> Search::areas_by_bound(std::vector<Area> areas) {
+  std::vector<inventory::NodeId> nodes;
+  for (const Area& area : areas) nodes.push_back(*area.node);
+  stage_.arrange({true, {}, promises_});
+  bounds_.emplace(world_, stage_, fit_, world_.pending.front(), nodes);
+  std::vector<Area> promising;
+  for (Area& area : areas)
+    if (const std::optional<Harm> bound = bounds_->least(area.at, area.pods)) {
+      area.bound = *bound;
+      promising.push_back(std::move(area));
+    }
+  std::stable_sort(promising.begin(), promising.end(), [](const Area& a, const Area& b) { return a.bound < b.bound; });
+  return promising;
 }
 
 // ---- the tree of sets
@@ -108,15 +146,23 @@ bool Search::may_be_better(const Set& pods) const {
   return !best_.pods || harm < best_.harm;
 }
 
-void Search::run_area(const Area& whole) {
-  node_ = whole.node;
-  conflicts_.clear();
-  roomy_.clear();
+std::optional<Search::Area> Search::worth_it(const Area& whole) {
+  Area area = whole;
+  area.pods.clear();
   // A pod that is no better alone than the best set so far is in no better set.
-  Area area{whole.node, {}};
   for (const uint32_t pod : whole.pods)
     if (const std::optional<Set> least = candidates_.closed({pod}); least && may_be_better(*least))
       area.pods.push_back(pod);
+  if (!bounds_) return area;
+  const std::optional<Harm> bound = bounds_->least(area.at, area.pods);
+  if (!bound || (best_.pods && !(*bound < best_.harm))) return std::nullopt;
+  return area;
+}
+
+void Search::run_area(const Area& area) {
+  node_ = area.node;
+  conflicts_.clear();
+  roomy_.clear();
   Set everyone = area.pods;
   std::sort(everyone.begin(), everyone.end());
   if (test(everyone, {}, false, nullptr) == Fits::kNo) return;
@@ -249,6 +295,7 @@ void Search::find_some_set(const Area& area) {
 void Search::spare(Set& pods, const Set& some, uint64_t& tests) {
   if (tests == 0 || some.empty()) return;
   --tests;
+  if (late()) return;
   Set sorted = some, fewer;
   std::sort(sorted.begin(), sorted.end());
   std::set_difference(pods.begin(), pods.end(), sorted.begin(), sorted.end(), std::back_inserter(fewer));

@@ -5,8 +5,12 @@
 // these pods are tried next (the hitting-set tree of R. Reiter, A Theory of Diagnosis from First Principles, 1987). The
 // same conflict serves every later set that misses it without another question.
 //
+// Nodes are taken in the order of a bound on what can be had there (bounds.h), until it is no better than what was
+// found.
+//
 // Not good for: many pending pods over many nodes, each of which could be cleared alone. Conflicts are long there, and
-// the budget ends first. A single pending pod is asked about node by node, each with the pods that matter to that node.
+// the budget ends first; equal pods are tried by counting before (counted.h). A single pending pod is asked about node
+// by node, each with the pods that matter to that node.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +18,9 @@
 #include <set>
 #include <vector>
 
+#include "pkg/preempt/bounds.h"
 #include "pkg/preempt/candidates.h"
+#include "pkg/preempt/counted.h"
 #include "pkg/preempt/fit.h"
 #include "pkg/preempt/harm.h"
 #include "pkg/preempt/preempt.h"
@@ -45,12 +51,19 @@ class Search {
   struct Area {
     std::optional<inventory::NodeId> node;  // of the pending pod
     std::vector<uint32_t> pods;             // that matter, cheapest first
+    size_t at = 0;                          // the node's place in the bounds
+    Harm bound;                             // no set is better
   };
 
   std::vector<Area> areas();
+  std::vector<Area> areas_by_bound(std::vector<Area> areas);
   bool matters_everywhere() const;
-  void run_area(const Area& whole);
+  bool try_counting();
+  // What of the area may still be part of a better set.
+  std::optional<Area> worth_it(const Area& whole);
+  void run_area(const Area& area);
   bool spent() const;
+  bool late() const;
   Fits test(const std::vector<uint32_t>& gone, const std::vector<uint32_t>& moved, bool loosely, Found* found);
   const Conflict* known_conflict(const std::vector<uint32_t>& pods) const;
   Fits makes_room(const std::vector<uint32_t>& pods, Found* found);
@@ -72,6 +85,8 @@ class Search {
   const Kind kind_;
   const std::vector<uint32_t> promises_;
   const Options& options_;
+  const Harms harms_;
+  std::optional<Bounds> bounds_;  // of a single pending pod
   MonoTime began_{};
   std::optional<inventory::NodeId> node_;
   std::vector<Conflict> conflicts_;

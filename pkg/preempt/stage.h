@@ -30,6 +30,8 @@ class Stage {
   bool frees(uint32_t claim, const std::vector<uint32_t>& gone) const;
   // The pods of the world that are in its reservedFor and have a node.
   const std::vector<uint32_t>& consumers(uint32_t claim) const { return consumers_[claim]; }
+  // The allocated claims in whose reservedFor the pod is.
+  const std::vector<uint32_t>& held_by(uint32_t pod) const { return holds_[pod]; }
   const std::vector<uint32_t>& terminating() const { return terminating_; }
   // By pod: it holds what other nodes than its own could use, or shares a claim with a pod of another node.
   std::vector<bool> reaches_further() const;

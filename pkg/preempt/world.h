@@ -12,11 +12,13 @@
 #include <string>
 #include <vector>
 
+#include "pkg/alignment/pod_pairs.h"
 #include "pkg/allocator/allocator.h"
 #include "pkg/api/core.h"
 #include "pkg/api/resource.h"
 #include "pkg/inventory/inventory.h"
 #include "pkg/placement/cluster.h"
+#include "pkg/placement/decision.h"
 
 namespace dra::preempt {
 
@@ -25,16 +27,25 @@ inline constexpr uint32_t kNobody = UINT32_MAX;
 // A pod that has a node, or waits for one.
 struct Pod {
   std::shared_ptr<const api::Pod> object;  // never null
-  std::vector<uint32_t> claims;            // the claims that it names, by number in World::claims
-  uint32_t group = kNobody;                // in World::groups
-  int64_t start = 0;                       // status.startTime in seconds since 1970; 0: unknown
-  bool preempts = true;                    // spec.preemptionPolicy is not Never
-  bool ours = true;                        // a scheduler of ours placed it, and would place the next one
+  // What is placed where it is a pending pod or moves: the pod as it would be made again, under the same uid and name.
+  // Null: `object`, without its node.
+  std::shared_ptr<const api::Pod> next;
+  std::vector<uint32_t> claims;  // the claims that it names, by number in World::claims
+  uint32_t group = kNobody;      // in World::groups
+  int64_t start = 0;             // status.startTime in seconds since 1970; 0: unknown
+  bool preempts = true;          // spec.preemptionPolicy is not Never
+  bool ours = true;              // a scheduler of ours placed it, and would place the next one
   // A move would not count as a failure of its owner: false for a pod of a Job without podReplacementPolicy Failed.
   bool replaced = true;
   bool of_node = false;        // an owner of kind Node; decoded pods keep their controller only
   bool group_missing = false;  // it names a PodGroup that is not known (yet)
-  double gib = 0;              // memory of the devices that it holds; a claim's is divided by its consumers
+  // A claim asks for a DeviceClass that says that its pods neither preempt nor are victims.
+  bool kept_by_class = false;
+  // It cannot be placed elsewhere: a volume ties it to its node, or whoever asks cannot judge where it may go.
+  bool tied = false;
+  std::vector<alignment::PairEntry> pairs;  // their terms name claims by index in `claims`
+  std::string shape;                        // as gang::Member::shape
+  double gib = 0;  // memory of the devices that it holds; a claim's is divided by its consumers
 
   bool has_node() const { return !object->node_name.empty() && !object->terminal(); }
   bool terminates() const { return has_node() && object->metadata.deleting(); }
@@ -75,6 +86,7 @@ struct World {
   std::vector<Promise> promises;  // the oldest first
   std::vector<uint32_t> pending;  // the pods to place: one pod, or the waiting members of one group
   std::optional<uint32_t> max_moves;
+  placement::Volumes volumes = placement::Volumes::kIgnored;
 };
 
 }  // namespace dra::preempt

@@ -10,6 +10,7 @@ constexpr uint8_t kPod = static_cast<uint8_t>(AnnotationPlace::kPod);
 constexpr uint8_t kClaim = static_cast<uint8_t>(AnnotationPlace::kResourceClaim);
 constexpr uint8_t kGroup = static_cast<uint8_t>(AnnotationPlace::kPodGroup);
 constexpr uint8_t kClass = static_cast<uint8_t>(AnnotationPlace::kDeviceClass);
+constexpr uint8_t kNamespace = static_cast<uint8_t>(AnnotationPlace::kNamespace);
 constexpr uint8_t kRule = static_cast<uint8_t>(AnnotationPlace::kDeviceTaintRule);
 
 constexpr std::string_view kTopologyValue =
@@ -18,13 +19,18 @@ constexpr std::string_view kRailsValue =
     "`CLAIM/REQUEST + CLAIM/REQUEST by DOMAIN/ATTRIBUTE`, several separated by commas: at most 8 entries, 8 requests "
     "an entry, 1,024 bytes";
 
-constexpr std::array<UserAnnotation, 12> kUserAnnotations{{
+constexpr std::array<UserAnnotation, 15> kUserAnnotations{{
     {"dra-controller-manager/allow-evictions", kRule,
      "the generation of the rule that may evict more pods than the guard allows", "0.1.0", "user/flags.md"},
+    {"dra-controller-manager/do-not-move", kPod, "`true`: the pod is not moved so that others fit", "0.1.0",
+     "user/preemption.md"},
     {"dra-controller-manager/group", kPod, "how many pods of the Job are placed together: a number, at most 1,024",
      "0.1.0", "user/groups.md"},
     {"dra-controller-manager/min-groups", kGroup,
      "how many of the groups below this one are placed together: a number of 1 to 256", "0.1.0", "user/groups.md"},
+    {"dra-controller-manager/moves-per-hour", kPod | kNamespace,
+     "how many pods of the owner, or of the namespace, may be moved in an hour: a number of 0 to 1,000", "0.1.0",
+     "user/preemption.md"},
     {"dra-controller-manager/pairs", kPod | kClaim,
      "`REQUEST + REQUEST*NUMBER by DOMAIN/ATTRIBUTE`, on a Pod `CLAIM/REQUEST`, several separated by commas: at most 8 "
      "entries a pod with its claims, 8 requests an entry, a number of 1 to 32, 1,024 bytes",
@@ -36,6 +42,9 @@ constexpr std::array<UserAnnotation, 12> kUserAnnotations{{
      "`same:DOMAIN/ATTRIBUTE`, or with a weight of 1 to 100 `same:DOMAIN/ATTRIBUTE=WEIGHT`, several separated by "
      "commas: at most 4 attributes a pod, 512 bytes",
      "0.1.0", "user/strategies.md"},
+    {"dra-controller-manager/preemption", kClass,
+     "`never`: pods that ask for the class neither take the place of others, nor do others take theirs", "0.1.0",
+     "user/preemption.md"},
     {"dra-controller-manager/same-across-members", kPod | kGroup, kRailsValue, "0.1.0", "user/pairs.md"},
     {"dra-controller-manager/same-across-members-preferred", kPod | kGroup, kRailsValue, "0.1.0", "user/pairs.md"},
     {"dra-controller-manager/strategy", kClass, "first-fit, best-fit, pack or spread", "0.1.0", "user/strategies.md"},
@@ -60,12 +69,13 @@ constexpr std::array<std::string_view, 7> kManagerMarks{{
 }  // namespace
 
 std::vector<std::string> UserAnnotation::kinds() const {
-  static constexpr std::array<std::pair<AnnotationPlace, const char*>, 5> kKinds{{
+  static constexpr std::array<std::pair<AnnotationPlace, const char*>, 6> kKinds{{
       {AnnotationPlace::kPod, "Pod"},
       {AnnotationPlace::kResourceClaim, "ResourceClaim"},
       {AnnotationPlace::kPodGroup, "PodGroup"},
       {AnnotationPlace::kDeviceClass, "DeviceClass"},
       {AnnotationPlace::kDeviceTaintRule, "DeviceTaintRule"},
+      {AnnotationPlace::kNamespace, "Namespace"},
   }};
   std::vector<std::string> names;
   for (const auto& [place, kind] : kKinds)

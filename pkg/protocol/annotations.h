@@ -27,6 +27,7 @@ enum class AnnotationPlace : uint8_t {
   kPodGroup = 4,
   kDeviceClass = 8,
   kDeviceTaintRule = 16,
+  kNamespace = 32,
 };
 
 struct UserAnnotation {

@@ -28,7 +28,8 @@ OFFLINE = [
     "who node-a", "who node-c", "who node-c/gpu-0-1g-0", "who pod/train-0 -n ml", "who pod/train-1 -n ml", "who rs/web-7c9 -n web",
     "fits -f {here}/job.yaml", "fits -f {here}/job.yaml --count 3", "fits -f {here}/job.yaml --count 3 --on-empty",
     "whatif drain node-a -n ml", "whatif cordon node-a", "whatif delete pod/train-0 -n ml", "whatif add-node like node-a",
-    "whatif taint node-c/gpu-0 a/b=c:NoExecute", "whatif scale replicaset/web-7c9 12 -n web",
+    "whatif preempt pod/train-1 -n ml", "whatif preempt pod/train-0 -n ml", "whatif make-room -f {here}/job.yaml",
+    "whatif make-room -f {here}/pod.yaml", "top fragmentation", "whatif taint node-c/gpu-0 a/b=c:NoExecute", "whatif scale replicaset/web-7c9 12 -n web",
     "lint -f {here}/claims.yaml", "lint -f {here}/job.yaml", "lint -f {here}/old.yaml --fix", "doctor", "replay pod/train-0 -n ml", "replay pod/train-1 -n ml",
     "migrate -f {here}/old.yaml", "version", "version --client", "explain pod/none -n ml", "replay claim/x", "cel ''"]
 ONLINE = ["taint {node} example.com/x=y:NoSchedule --dry-run", "taint {node}/{device} example.com/x=y:NoExecute --dry-run --max-evictions 9",

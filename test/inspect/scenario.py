@@ -79,16 +79,17 @@ class Cluster:
             status["reservedFor"] = [{"resource": "pods", "name": pod["metadata"]["name"], "uid": pod["metadata"]["uid"]}]
         self.add("resourceclaims", name, namespace, spec={"devices": {"requests": [{"name": "gpu", "exactly": exactly}]}}, status=status, metadata=metadata)
 
-    def pod(self, namespace, name, claim, node=None, cpu="1", created=EARLIER, owner=None):
+    def pod(self, namespace, name, claim, node=None, cpu="1", created=EARLIER, owner=None, priority=0):
         spec = {"containers": [{"name": "main", "resources": {"requests": {"cpu": cpu}, "claims": [{"name": "gpu"}]}}],
-                "resourceClaims": [{"name": "gpu", "resourceClaimName": claim}], "schedulerName": "dra-scheduler"}
+                "resourceClaims": [{"name": "gpu", "resourceClaimName": claim}], "schedulerName": "dra-scheduler", "priority": priority}
         if node:
             spec["nodeName"] = node
         metadata = {"ownerReferences": [{"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": owner, "uid": uid(999), "controller": True}]} if owner else {}
         return self.add("pods", name, namespace, created=created, spec=spec, metadata=metadata, status={"phase": "Running" if node else "Pending"})
 
     def bytes(self):
-        header = {"format": "kubectl-dra snapshot", "version": 1, "taken": TAKEN, "server": "", "serverVersion": "v1.36.2", "draVersions": ["v1"]}
+        header = {"format": "kubectl-dra snapshot", "version": 1, "taken": TAKEN, "server": "", "serverVersion": "v1.36.2", "draVersions": ["v1"],
+                  "evictionsRead": True}
         lines = [json.dumps(header)]
         lines += [plural + "\t" + json.dumps({"items": items}) for plural, items in self.lists.items()]
         return gzip.compress("".join(line + "\n" for line in lines).encode(), mtime=0)
@@ -110,7 +111,7 @@ def build():
     cluster.claim("ml", "train-0-gpus", "gpu.example.com", 2, held=("gpu-0", "gpu-1"), node="node-a", pod=train)
     web = cluster.pod("web", "web-7c9-x2x", "web-part", node="node-c", owner="web-7c9")
     cluster.claim("web", "web-part", "mig.example.com", 1, held=("gpu-0-1g-0",), node="node-c", pod=web)
-    cluster.pod("ml", "train-1", "train-1-gpus", created="2026-03-01T11:48:00Z")
+    cluster.pod("ml", "train-1", "train-1-gpus", created="2026-03-01T11:48:00Z", priority=1000)
     cluster.claim("ml", "train-1-gpus", "gpu.example.com", 2)
     cluster.pod("ml", "broken-0", "no-such-claim", created="2026-03-01T11:00:00Z")
     cluster.pod("ml", "large-0", "large-0-gpus", cpu="100", created="2026-03-01T11:30:00Z")

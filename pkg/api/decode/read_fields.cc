@@ -162,6 +162,8 @@ constexpr UsedAnnotation kUsedAnnotations[] = {
     {"dra-controller-manager/parent-group", 1025},       // on pods and PodGroups; a longer name than 253 names nothing
     {"dra-controller-manager/min-groups", 32},           // on PodGroups
     {"dra-controller-manager/do-not-move", 16},          // on pods
+    {"dra-controller-manager/moves-per-hour", 16},       // on pods and namespaces
+    {"dra-controller-manager/preemption", 16},           // on classes
     {"kubernetes.io/config.mirror", 64},                 // kubelet's, on mirror pods
     {"dra-controller-manager/topology-required", 320},   // on pods and PodGroups
     {"dra-controller-manager/topology-preferred", 320},  // likewise

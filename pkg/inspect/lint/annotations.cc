@@ -8,6 +8,7 @@
 #include "pkg/inspect/answer/answer.h"
 #include "pkg/inspect/state/pod_templates.h"
 #include "pkg/protocol/groups.h"
+#include "pkg/protocol/moves.h"
 #include "pkg/protocol/topology.h"
 
 namespace dra::inspect {
@@ -29,6 +30,7 @@ std::string word_of(const json& object, const char* key) {
 
 std::optional<AnnotationPlace> place_of_kind(const std::string& version, const std::string& kind) {
   if (kind == "Pod" && version == "v1") return AnnotationPlace::kPod;
+  if (kind == "Namespace" && version == "v1") return AnnotationPlace::kNamespace;
   if (version.starts_with("resource.k8s.io/")) {
     if (kind == "ResourceClaim") return AnnotationPlace::kResourceClaim;
     if (kind == "DeviceClass") return AnnotationPlace::kDeviceClass;
@@ -55,6 +57,13 @@ std::string why_ignored(const std::string& name, const std::string& text) {
     return quote(text) + " is not a strategy; write first-fit, best-fit, pack or spread";
   if (name == protocol::kTopologyRequiredAnnotation || name == protocol::kTopologyPreferredAnnotation)
     return protocol::topology_wish({{name, text}}).ignored;
+  if (name == protocol::kDoNotMoveAnnotation && text != "true")
+    return quote(text) + " is not true, in lower case; leave the annotation out if the pod may be moved";
+  if (name == protocol::kMovesPerHourAnnotation && !protocol::read_moves_per_hour(text))
+    return quote(text) + " is not a number from 0 to " + std::to_string(protocol::kMostMovesPerHour) +
+           " without a leading zero, and counts as 0";
+  if (name == protocol::kPreemptionAnnotation && text != "never")
+    return quote(text) + " is not never; leave the annotation out if pods of the class may preempt and be victims";
   const bool digits =
       !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
   if (name == protocol::kGroupAnnotation && (!digits || text.find_first_not_of('0') == std::string::npos ||

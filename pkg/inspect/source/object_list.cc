@@ -57,6 +57,7 @@ class ListReader {
                   "it is neither a snapshot (make one with: kubectl dra snapshot FILE) nor a list of objects (kubectl "
                   "get nodes,deviceclasses,resourceslices,resourceclaims,resourceclaimtemplates,pods -A -o yaml)");
     objects_.taken = latest_;
+    objects_.evictions.asked = true;
     for (auto& [plural, items] : pages_) {
       const std::string page = json{{"items", std::move(items)}}.dump(-1, ' ', false, json::error_handler_t::replace);
       if (auto added = add_page(objects_, plural, page); !added) return fail(added.error().wrap(plural));
@@ -84,6 +85,7 @@ class ListReader {
       objects_.taint_rules_served = objects_.taint_rules_served || kind == "DeviceTaintRule";
       objects_.storage_read = objects_.storage_read || one.needed_for == KindToRead::For::kStorage;
       objects_.quotas.asked = objects_.quotas.asked || one.needed_for == KindToRead::For::kQuotas;
+      of_evictions_ = of_evictions_ || one.needed_for == KindToRead::For::kEvictions;
       find_latest(object, latest_, 0);
       pages_.try_emplace(std::string(one.plural), json::array()).first->second.push_back(std::move(object));
       return;
@@ -102,11 +104,16 @@ class ListReader {
                                       [](const auto& one) { return !one.second->status.reserved_for.empty(); });
     if (named && objects_.claims.empty()) hide("resourceclaims");
     if (reserved && objects_.pods.empty()) hide("pods");
+    // A cluster may be without any; a file with some of these kinds was meant to have them.
+    if (!of_evictions_)
+      for (const char* plural : {"poddisruptionbudgets", "priorityclasses", "jobs"})
+        objects_.evictions.hidden.push_back({plural, "the file has none of them"});
   }
 
   Objects objects_;
   Timestamp latest_;
   std::map<std::string, json> pages_;  // by plural
+  bool of_evictions_ = false;
 };
 
 }  // namespace

@@ -23,7 +23,8 @@ bool is_read(const std::string& annotation) {
   return annotation.starts_with("dra-controller-manager/") || annotation.find("resource.k8s.io") != std::string::npos ||
          annotation.starts_with("resource.kubernetes.io/") || annotation == "volume.beta.kubernetes.io/storage-class" ||
          annotation == "volume.kubernetes.io/selected-node" || annotation == "pv.kubernetes.io/bind-completed" ||
-         annotation == "pv.kubernetes.io/bound-by-controller" || annotation.ends_with("/is-default-class");
+         annotation == "pv.kubernetes.io/bound-by-controller" || annotation == "kubernetes.io/config.mirror" ||
+         annotation.ends_with("/is-default-class");
 }
 
 void prune_managed_fields(json& metadata) {
@@ -67,25 +68,44 @@ void prune_containers(json& spec, const char* list) {
 void prune_volumes(json& spec) {
   const auto volumes = spec.find("volumes");
   if (volumes == spec.end() || !volumes->is_array()) return;
-  for (json& volume : *volumes)
+  for (json& volume : *volumes) {
     keep_only(volume, {"name", "persistentVolumeClaim", "ephemeral", "image", "gcePersistentDisk",
-                       "awsElasticBlockStore", "iscsi", "rbd"});
+                       "awsElasticBlockStore", "iscsi", "rbd", "hostPath"});
+    // That there is one ties the pod to its node; nothing reads which.
+    if (volume.is_object() && volume.contains("hostPath")) volume["hostPath"] = json::object();
+  }
 }
 
 void prune_pod(json& pod) {
   if (const auto spec = pod.find("spec"); spec != pod.end() && spec->is_object()) {
-    keep_only(*spec, {"nodeName", "schedulerName", "restartPolicy", "nodeSelector", "affinity",
-                      "topologySpreadConstraints", "volumes", "tolerations", "schedulingGates", "resourceClaims",
-                      "schedulingGroup", "containers", "initContainers", "overhead", "resources", "priority",
-                      "priorityClassName", "terminationGracePeriodSeconds", "activeDeadlineSeconds"});
+    keep_only(*spec, {"nodeName",
+                      "schedulerName",
+                      "restartPolicy",
+                      "nodeSelector",
+                      "affinity",
+                      "topologySpreadConstraints",
+                      "volumes",
+                      "tolerations",
+                      "schedulingGates",
+                      "resourceClaims",
+                      "schedulingGroup",
+                      "containers",
+                      "initContainers",
+                      "overhead",
+                      "resources",
+                      "priority",
+                      "priorityClassName",
+                      "preemptionPolicy",
+                      "terminationGracePeriodSeconds",
+                      "activeDeadlineSeconds"});
     prune_containers(*spec, "containers");
     prune_containers(*spec, "initContainers");
     prune_volumes(*spec);
   }
   if (const auto status = pod.find("status"); status != pod.end())
-    keep_only(*status,
-              {"phase", "nominatedNodeName", "conditions", "resourceClaimStatuses", "extendedResourceClaimStatus",
-               "containerStatuses", "initContainerStatuses", "resources", "allocatedResources"});
+    keep_only(*status, {"phase", "startTime", "nominatedNodeName", "conditions", "resourceClaimStatuses",
+                        "extendedResourceClaimStatus", "containerStatuses", "initContainerStatuses", "resources",
+                        "allocatedResources"});
 }
 
 // Handles and names of secrets are confidential.
@@ -121,6 +141,23 @@ void prune_quota(json& quota) {
   }
 }
 
+// What decides about evictions.
+void prune_eviction(std::string_view plural, json& object) {
+  if (plural == "poddisruptionbudgets") {
+    if (object.contains("spec")) keep_only(object["spec"], {"selector", "unhealthyPodEvictionPolicy"});
+    if (object.contains("status"))
+      keep_only(object["status"],
+                {"observedGeneration", "disruptionsAllowed", "currentHealthy", "desiredHealthy", "disruptedPods"});
+  }
+  if (plural == "priorityclasses")
+    keep_only(object, {"apiVersion", "kind", "metadata", "value", "globalDefault", "preemptionPolicy"});
+  if (plural == "jobs") {
+    keep_only(object, {"apiVersion", "kind", "metadata", "spec"});
+    if (object.contains("metadata")) keep_only(object["metadata"], {"name", "namespace", "uid"});
+    if (object.contains("spec")) keep_only(object["spec"], {"podReplacementPolicy"});
+  }
+}
+
 }  // namespace
 
 void prune(std::string_view plural, json& object) {
@@ -129,6 +166,7 @@ void prune(std::string_view plural, json& object) {
   if (plural == "pods") prune_pod(object);
   if (plural == "resourcequotas") prune_quota(object);
   prune_storage(plural, object);
+  prune_eviction(plural, object);
   // Nothing reads addresses, image digests and system figures of nodes.
   if (plural == "nodes" && object.contains("status"))
     keep_only(object["status"], {"capacity", "allocatable", "conditions", "images"});

@@ -65,6 +65,35 @@ type ScopedResourceSelectorRequirement
 2 operator string
 3 values []string
 
+type PodDisruptionBudget
+1 metadata ObjectMeta
+2 spec PodDisruptionBudgetSpec
+3 status PodDisruptionBudgetStatus
+
+type PodDisruptionBudgetSpec
+1 selector *LabelSelector
+2 unhealthyPodEvictionPolicy *string
+
+type PodDisruptionBudgetStatus
+1 observedGeneration *int64
+2 disruptedPods map[string]Time
+3 disruptionsAllowed int32
+4 currentHealthy int32
+5 desiredHealthy int32
+
+type PriorityClass
+1 metadata ObjectMeta
+2 value int32
+3 globalDefault bool
+4 preemptionPolicy *string
+
+type Job
+1 metadata ObjectMeta
+2 spec JobSpec
+
+type JobSpec
+1 podReplacementPolicy *string
+
 type PodGroup
 1 metadata ObjectMeta
 2 spec PodGroupSpec
@@ -76,7 +105,7 @@ type PodGroupSpec
 3 schedulingPolicy *PodGroupSchedulingPolicy
 4 schedulingConstraints *PodGroupSchedulingConstraints
 5 resourceClaims []PodGroupResourceClaim
-6 disruptionMode Raw
+6 disruptionMode string
 7 priorityClassName string
 8 priority *int32
 9 preemptionPolicy Raw
@@ -164,6 +193,7 @@ const Rules& rules_of_pods() {
       {"PodSpec.restartPolicy", Word::kApi},
       {"PodSpec.nodeSelector", Word::kValue},
       {"PodSpec.priorityClassName", Word::kPriority},
+      {"PodSpec.preemptionPolicy", Word::kApi},
       {"PodAffinityTerm.namespaces", Word::kNamespace},
       {"PodAffinityTerm.topologyKey", Word::kKey},
       {"PodAffinityTerm.matchLabelKeys", Word::kKey},
@@ -229,6 +259,10 @@ const Rules& rules_of_cluster() {
       {"ScopedResourceSelectorRequirement.operator", Word::kApi},
       {"ScopedResourceSelectorRequirement.values", Word::kPriority},
       {"PodGroupSpec.priorityClassName", Word::kPriority},
+      {"PodGroupSpec.disruptionMode", Word::kApi},
+      {"PodDisruptionBudgetSpec.unhealthyPodEvictionPolicy", Word::kApi},
+      {"PriorityClass.preemptionPolicy", Word::kApi},
+      {"JobSpec.podReplacementPolicy", Word::kApi},
       {"TopologyConstraint.key", Word::kKey},
       {"PodGroupResourceClaim.name", Word::kEntry},
       {"PodGroupResourceClaim.resourceClaimName", Word::kClaim},
@@ -330,6 +364,7 @@ const Rules& rules_of_keys() {
       {"ResourceRequirements.limits", Word::kResource},
       {"ResourceRequirements.requests", Word::kResource},
       {"NodeStatus.capacity", Word::kResource},
+      {"PodDisruptionBudgetStatus.disruptedPods", Word::kPod},
       {"ResourceQuotaSpec.hard", Word::kResource},
       {"ResourceQuotaStatus.hard", Word::kResource},
       {"ResourceQuotaStatus.used", Word::kResource},
@@ -378,6 +413,7 @@ std::string_view prefix_of(Word word) {
                                                           {Word::kSlice, "slice"},
                                                           {Word::kTaintRule, "rule"},
                                                           {Word::kQuota, "quota"},
+                                                          {Word::kBudget, "budget"},
                                                           {Word::kGroup, "group"},
                                                           {Word::kPool, "pool"},
                                                           {Word::kOwner, "owner"},
@@ -415,6 +451,9 @@ const ObjectType* redacted_type(std::string_view plural) {
       {"nodes", {"core/v1", "Node"}},
       {"pods", {"core/v1", "Pod"}},
       {"resourcequotas", {"redacted/v1", "ResourceQuota"}},
+      {"poddisruptionbudgets", {"redacted/v1", "PodDisruptionBudget"}},
+      {"priorityclasses", {"redacted/v1", "PriorityClass"}},
+      {"jobs", {"redacted/v1", "Job"}},
       {"deviceclasses", {"resource/v1", "DeviceClass"}},
       {"resourceslices", {"resource/v1", "ResourceSlice"}},
       {"resourceclaims", {"resource/v1", "ResourceClaim"}},
@@ -440,6 +479,9 @@ Word object_word(std::string_view plural) {
                                                        {"nodes", Word::kNode},
                                                        {"pods", Word::kPod},
                                                        {"resourcequotas", Word::kQuota},
+                                                       {"poddisruptionbudgets", Word::kBudget},
+                                                       {"priorityclasses", Word::kPriority},
+                                                       {"jobs", Word::kOwner},
                                                        {"deviceclasses", Word::kClass},
                                                        {"resourceslices", Word::kSlice},
                                                        {"resourceclaims", Word::kClaim},

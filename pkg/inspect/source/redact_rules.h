@@ -26,6 +26,7 @@ enum class Word : uint8_t {
   kSlice,
   kTaintRule,
   kQuota,
+  kBudget,
   kGroup,
   kPool,
   kOwner,

@@ -17,6 +17,8 @@ bool is_api_word(std::string_view text) {
       "Pending", "Running", "Succeeded", "Failed", "Active", "Terminating", "Healthy", "Unhealthy", "Unschedulable",
       "SchedulingGated", "Infeasible", "Deferred", "Allocated", "RequestsFail", "DeletionByDeviceTaintManager",
       "NoEffect", "Completed", "WaitsForApproval", "PodsPendingEviction", "NotStarted", "NodePorts",
+      // policies that decide about evictions
+      "PreemptLowerPriority", "AlwaysAllow", "IfHealthyBudget", "TerminatingOrFailed",
       // scopes of quotas
       "BestEffort", "NotBestEffort", "NotTerminating", "PriorityClass", "CrossNamespacePodAffinity",
       // kinds, groups and versions
@@ -44,7 +46,7 @@ bool is_known_key(std::string_view key) {
       "batch.kubernetes.io/job-completion-index", "apps.kubernetes.io/pod-index", "statefulset.kubernetes.io/pod-name",
       "scheduling.x-k8s.io/pod-group", "resource.kubernetes.io/delete-protection",
       "resource.kubernetes.io/pod-claim-name", "resource.kubernetes.io/extended-resource-claim",
-      "batch.kubernetes.io/job-tracking", "app.kubernetes.io/name",
+      "batch.kubernetes.io/job-tracking", "kubernetes.io/config.mirror", "app.kubernetes.io/name",
       // types of conditions
       "PodScheduled", "Ready", "Initialized", "ContainersReady", "DisruptionTarget", "PodResizePending",
       "PodResizeInProgress", "PodReadyToStartContainers", "MemoryPressure", "DiskPressure", "PIDPressure",

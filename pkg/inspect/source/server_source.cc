@@ -113,6 +113,7 @@ class Loader {
       if (!wanted(kind.plural)) continue;
       const bool rules = kind.plural == "devicetaintrules";
       if (rules && !objects_.taint_rules_served) continue;
+      if (kind.needed_for == For::kEvictions && !options_.evictions) continue;
       const bool dra = kind.group == "resource.k8s.io";
       if (dra && dra_version_.empty()) continue;
       auto list = std::make_unique<ListInProgress>();
@@ -278,13 +279,15 @@ class Loader {
 
   Result<Objects> collect() {
     size_t readable = 0;
+    objects_.evictions.asked = options_.evictions && options_.kinds.empty();
     objects_.storage_read = true;
     objects_.quotas.asked = wanted("resourcequotas");
     for (auto& list : lists_) {
       const std::string plural(list->kind.plural);
-      auto& hidden = list->kind.needed_for == For::kStorage  ? objects_.hidden_storage
-                     : list->kind.needed_for == For::kQuotas ? objects_.quotas.hidden
-                                                             : objects_.hidden;
+      auto& hidden = list->kind.needed_for == For::kStorage     ? objects_.hidden_storage
+                     : list->kind.needed_for == For::kQuotas    ? objects_.quotas.hidden
+                     : list->kind.needed_for == For::kEvictions ? objects_.evictions.hidden
+                                                                : objects_.hidden;
       // If PodGroups are not served, the pods are in no group.
       if (list->error && list->of_groups && list->error->http_status() == 404) continue;
       if (list->error) {

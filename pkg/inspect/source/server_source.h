@@ -35,6 +35,8 @@ struct ServerOptions {
   std::vector<std::string> kinds;
   // Also read the feature gates: from the server's /metrics, which are large and which few users may read.
   bool feature_gates = false;
+  // Also read what decides about evictions: PodDisruptionBudgets, PriorityClasses, Jobs.
+  bool evictions = false;
   // Gets each page as the server sent it, of lists that did not begin again. Null: not called.
   std::function<Result<void>(std::string_view plural, std::string_view page)> on_page;
 };

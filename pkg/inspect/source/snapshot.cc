@@ -133,6 +133,9 @@ std::string header_line(const Objects& objects, bool is_redacted, const Redactor
                                                             : objects.managers.why_hidden},
       {"quotasRead", objects.quotas.asked},
       {"hiddenQuotas", to_json(is_redacted ? redacted(objects.quotas.hidden, redactor) : objects.quotas.hidden)},
+      {"evictionsRead", objects.evictions.asked},
+      {"hiddenEvictions",
+       to_json(is_redacted ? redacted(objects.evictions.hidden, redactor) : objects.evictions.hidden)},
       {"storageRead", objects.storage_read && !is_redacted},
       {"hiddenStorage", is_redacted ? json::array() : to_json(objects.hidden_storage)}};
   return header.dump(-1, ' ', false, json::error_handler_t::replace) + "\n";
@@ -168,6 +171,8 @@ Result<Objects> read_header(std::string_view line, const std::string& name) {
   objects.managers.why_hidden = text_of(header, "managerHidden");
   objects.quotas.asked = flag("quotasRead");
   objects.quotas.hidden = hidden_of(header, "hiddenQuotas");
+  objects.evictions.asked = flag("evictionsRead");
+  objects.evictions.hidden = hidden_of(header, "hiddenEvictions");
   objects.storage_read = flag("storageRead");
   objects.hidden_storage = hidden_of(header, "hiddenStorage");
   return objects;

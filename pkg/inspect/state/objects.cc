@@ -21,6 +21,17 @@ void read_labels(std::vector<api::ResourceClaim>& claims, std::string_view page)
       claim.metadata.labels = *found->second;
 }
 
+// The fields that only questions about evictions need, of objects that are read for others, too.
+template <class T>
+void add_facts(ByKey<T>& table, std::string_view text) {
+  auto page = api::decode_list<T>(text);
+  if (!page) return;
+  for (T& item : page->items) {
+    std::string key = item.metadata.key();
+    table[std::move(key)] = std::make_shared<const T>(std::move(item));
+  }
+}
+
 template <class T>
 Result<PageEnd> add_items(Objects& objects, ByKey<T>& table, std::string_view text) {
   auto page = api::decode_list<T>(text);
@@ -58,6 +69,10 @@ bool Objects::hides_in(std::string_view plural, std::string_view ns) const {
   return is_hidden_in(hidden, plural, ns);
 }
 
+bool EvictionObjects::hides(std::string_view plural, std::string_view ns) const {
+  return is_hidden_in(hidden, plural, ns);
+}
+
 bool Quotas::hides_in(std::string_view ns) const {
   return is_hidden_in(hidden, "resourcequotas", ns);
 }
@@ -81,6 +96,9 @@ const std::vector<KindToRead>& kinds_to_read() {
       {"resource.k8s.io", "resourceclaims", "ResourceClaim", true},
       {"", "pods", "Pod", true},
       {"", "resourcequotas", "ResourceQuota", true, For::kQuotas},
+      {"policy", "poddisruptionbudgets", "PodDisruptionBudget", true, For::kEvictions},
+      {"scheduling.k8s.io", "priorityclasses", "PriorityClass", false, For::kEvictions},
+      {"batch", "jobs", "Job", true, For::kEvictions},
       {"", "persistentvolumeclaims", "PersistentVolumeClaim", true, For::kStorage},
       {"", "persistentvolumes", "PersistentVolume", false, For::kStorage},
       {"storage.k8s.io", "storageclasses", "StorageClass", false, For::kStorage},
@@ -110,8 +128,14 @@ Result<PageEnd> add_page(Objects& objects, std::string_view plural, std::string_
   if (plural == "devicetaintrules") return add_items(objects, objects.taint_rules, text);
   if (plural == "resourceclaimtemplates") return add_items(objects, objects.templates, text);
   if (plural == "resourceclaims") return add_items(objects, objects.claims, text);
-  if (plural == "pods") return add_items(objects, objects.pods, text);
+  if (plural == "pods") {
+    if (objects.evictions.asked) add_facts(objects.evictions.pods, text);
+    return add_items(objects, objects.pods, text);
+  }
   if (plural == "resourcequotas") return add_items(objects, objects.quotas.all, text);
+  if (plural == "poddisruptionbudgets") return add_items(objects, objects.evictions.budgets, text);
+  if (plural == "priorityclasses") return add_items(objects, objects.evictions.priority_classes, text);
+  if (plural == "jobs") return add_items(objects, objects.evictions.jobs, text);
   if (plural == "persistentvolumeclaims") return add_items(objects, objects.volume_claims, text);
   if (plural == "persistentvolumes") return add_items(objects, objects.volumes, text);
   if (plural == "storageclasses") return add_items(objects, objects.storage_classes, text);
@@ -124,7 +148,10 @@ Result<PageEnd> add_page(Objects& objects, std::string_view plural, std::string_
     return add_items(objects, objects.managers.leases, text);
   }
   for (const GroupsToRead& groups : groups_to_read())
-    if (plural == groups.name) return add_items(objects, objects.pod_groups[groups.api], text);
+    if (plural == groups.name) {
+      if (objects.evictions.asked) add_facts(objects.evictions.groups[groups.api], text);
+      return add_items(objects, objects.pod_groups[groups.api], text);
+    }
   return fail(Code::kInvalidArgument, "lists of " + quote(plural) + " are not read");
 }
 

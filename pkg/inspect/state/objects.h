@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "pkg/api/core.h"
+#include "pkg/api/eviction.h"
 #include "pkg/api/quota.h"
 #include "pkg/api/resource.h"
 #include "pkg/api/scheduling.h"
@@ -66,6 +67,20 @@ struct Quotas {
   bool hides_in(std::string_view ns) const;
 };
 
+// What decides who may be evicted, and for whom (evictions.h). Read for the verbs that answer about evictions.
+struct EvictionObjects {
+  bool asked = false;          // whether they were read, or looked for
+  std::vector<Hidden> hidden;  // which could not be read
+  ByKey<api::PodDisruptionBudget> budgets;
+  ByKey<api::PriorityClass> priority_classes;
+  ByKey<api::JobEvictionFacts> jobs;
+  ByKey<api::PodEvictionFacts> pods;  // beside Objects::pods
+  std::map<reconcile::GroupApi, ByKey<api::PodGroupEvictionFacts>> groups;
+
+  // Whether some objects of the kind (by plural) could not be read: in this namespace, or, without one, anywhere.
+  bool hides(std::string_view plural, std::string_view ns = "") const;
+};
+
 struct Objects {
   Timestamp taken;                        // when it was read: the "now" of every answer
   std::string origin;                     // "https://10.0.0.1:6443", "snapshot.gz"
@@ -104,6 +119,7 @@ struct Objects {
   ByKey<OwnerTemplate> owner_templates;
   Managers managers;
   Quotas quotas;
+  EvictionObjects evictions;
 
   std::unordered_map<std::string, std::shared_ptr<const api::ResourceClaim>, StringHash, std::equal_to<>> claim_by_uid;
 
@@ -124,8 +140,8 @@ std::string why_no_devices(const Objects& objects);
 
 // A kind to read. The order is that of snapshots.
 struct KindToRead {
-  // Answers are possible without the kinds of storage and without quotas.
-  enum class For : uint8_t { kDevices, kStorage, kQuotas };
+  // Answers are possible without the kinds of storage, without quotas, and without what decides about evictions.
+  enum class For : uint8_t { kDevices, kStorage, kQuotas, kEvictions };
   std::string_view group;
   std::string_view plural;
   std::string_view kind;

@@ -65,6 +65,7 @@ class State {
   inventory::Inventory inventory;
   placement::Cluster cluster;
   allocator::Allocator& allocator() { return *allocator_; }
+  placement::Volumes volumes() const { return volumes_; }
   // The input of pkg/verdict; holders are named as far as they can be seen. Valid while this lives.
   verdict::Facts facts();
 

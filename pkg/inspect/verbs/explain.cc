@@ -15,6 +15,7 @@
 #include "pkg/inspect/verbs/judge.h"
 #include "pkg/inspect/verbs/manager.h"
 #include "pkg/inspect/verbs/pod_owners.h"
+#include "pkg/inspect/verbs/preempt.h"
 #include "pkg/inspect/verbs/replay.h"
 #include "pkg/inspect/verbs/rollout.h"
 #include "pkg/inspect/verbs/top.h"
@@ -336,6 +337,7 @@ void explain_waiting_pod(Answer& answer, State& state, const api::Pod& pod, cons
                     {},
                     {},
                     {{"ToDo", remedy_of(*blocked)}}});
+      if (options.node.empty()) say_who_must_go(answer, state, pod);
       answer.status = Status::kNo;
       break;
     case verdict::Answer::kUndecided:

@@ -379,6 +379,7 @@ Result<Change::Kind> change_kind_of(std::string_view word) {
     if (name == word) return kind;
     names.push_back(name);
   }
+  names.insert(names.end(), {"preempt", "make-room"});  // preempt.h, make_room.h
   const std::string near = nearest(word, names);
   return fail(Code::kInvalidArgument,
               "whatif " + quote(word) + " is not known; " +

@@ -3,7 +3,7 @@
 // The rules are the manager's in bind mode on an otherwise idle cluster: waiting pods are decided by priority, then
 // age, groups whole, and what one takes is gone for the next (waiting.h). A deleted pod with a controller (not a
 // DaemonSet) is recreated, without what the manager wrote into it (successor.h), with new claims from its templates.
-// There is no preemption. Pure.
+// Nobody preempts meanwhile: preempt.h and make_room.h say who would go, or move, so that others fit. Pure.
 #pragma once
 
 #include <string>

@@ -35,6 +35,7 @@ Built::Built(const Model& model) : model_(model) {
     node->allocatable = {{"cpu", std::to_string(model.cpu[i])}, {"memory", "64Gi"}, {"pods", "110"}};
     cluster_.set_node(node);
     inventory_.apply_node(std::shared_ptr<const api::Node>(node));
+    nodes_.push_back(std::move(node));
   }
   add_classes();
   add_slices();
@@ -49,6 +50,7 @@ void Built::add_classes() {
     one.metadata.name = name;
     one.selectors.push_back("device.attributes[\"" + std::string(kTestDriver) + "\"].kind == \"" + name + "\"");
     inventory_.apply_class(one);
+    classes_.push_back(std::move(one));
   }
 }
 
@@ -81,8 +83,11 @@ void Built::add_slices() {
     set.name = use.counter_set;
     for (int s = 0; s < 4; ++s) set.counters["slice-" + std::to_string(s)] = "1";
   }
-  for (const auto& [pool, slice] : devices) inventory_.apply_slice(slice);
-  for (const auto& [pool, slice] : counters) inventory_.apply_slice(slice);
+  for (const auto* all : {&devices, &counters})
+    for (const auto& [pool, slice] : *all) {
+      inventory_.apply_slice(slice);
+      slices_.push_back(slice);
+    }
 }
 
 api::AllocationResult Built::allocation_of(const ModelClaim& claim, const std::vector<int>& devices) const {
@@ -154,13 +159,33 @@ void Built::add_pods() {
     if (one.not_ready) pod->conditions.push_back({"Ready", "False", "", "", "", 0});
     pod->containers.emplace_back().requests["cpu"] = std::to_string(one.cpu);
     Pod& out = world_->pods.emplace_back();
-    for (const int claim : one.claims) out.claims.push_back(static_cast<uint32_t>(claim));
+    for (const int claim : one.claims) {
+      const std::string name = "c" + std::to_string(claim);
+      pod->resource_claims.push_back({name, name, std::nullopt});
+      out.claims.push_back(static_cast<uint32_t>(claim));
+    }
     out.start = one.start;
+    out.shape = shape_of(one);
     out.preempts = !one.never_preempts;
     out.ours = !one.foreign;
     if (one.node >= 0) cluster_.set_pod(*pod, pod->node_name, false);
     out.object = std::move(pod);
   }
+}
+
+// Pods that wait and share no claim, by all that their places depend on; empty: any other pod.
+std::string Built::shape_of(const ModelPod& pod) const {
+  if (pod.node >= 0) return "";
+  std::string shape = std::to_string(pod.cpu) + "/" + std::to_string(pod.only);
+  for (const int number : pod.claims) {
+    const ModelClaim& claim = model_.claims[static_cast<size_t>(number)];
+    const auto users = std::count_if(model_.pods.begin(), model_.pods.end(), [number](const ModelPod& other) {
+      return std::find(other.claims.begin(), other.claims.end(), number) != other.claims.end();
+    });
+    if (users > 1 || !claim.devices.empty()) return "";
+    for (const int part : {static_cast<int>(claim.kind), claim.size, claim.count}) shape += "/" + std::to_string(part);
+  }
+  return shape;
 }
 
 void Built::add_rest() {

@@ -26,6 +26,10 @@ class Built {
   // "ns/p3" and "ns/c3" are pod and claim 3, "n1" is node 1.
   static int number_in(const std::string& name);
   std::vector<int> devices_of(const api::AllocationResult& allocation) const;
+  // What the world is made of; pods and claims are in it.
+  const std::vector<std::shared_ptr<const api::Node>>& nodes() const { return nodes_; }
+  const std::vector<api::DeviceClass>& classes() const { return classes_; }
+  const std::vector<api::ResourceSlice>& slices() const { return slices_; }
 
  private:
   void add_classes();
@@ -33,9 +37,13 @@ class Built {
   void add_claims();
   void add_pods();
   void add_rest();
+  std::string shape_of(const ModelPod& pod) const;
   api::AllocationResult allocation_of(const ModelClaim& claim, const std::vector<int>& devices) const;
 
   const Model model_;
+  std::vector<std::shared_ptr<const api::Node>> nodes_;
+  std::vector<api::DeviceClass> classes_;
+  std::vector<api::ResourceSlice> slices_;
   inventory::Inventory inventory_{inventory::Features::all()};
   placement::Cluster cluster_;
   SeededRandom random_{1};

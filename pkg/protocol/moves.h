@@ -1,0 +1,26 @@
+// What pods, namespaces and classes say about evictions, in annotations. Pure.
+//
+//   dra-controller-manager/do-not-move: "true"      on a Pod: it is never moved so that others fit
+//   dra-controller-manager/moves-per-hour: "2"      on a Pod: of its controlling owner; on a Namespace: of its pods
+//   dra-controller-manager/preemption: never        on a DeviceClass: its pods neither preempt nor are victims
+//   dra-controller-manager/preemption: "true"       a label of a Namespace: its pods may preempt
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace dra::protocol {
+
+inline constexpr std::string_view kDoNotMoveAnnotation = "dra-controller-manager/do-not-move";
+inline constexpr std::string_view kMovesPerHourAnnotation = "dra-controller-manager/moves-per-hour";
+inline constexpr std::string_view kPreemptionAnnotation = "dra-controller-manager/preemption";
+
+inline constexpr uint32_t kMostMovesPerHour = 1000;
+// Of one owner, where its pods have no annotation.
+inline constexpr uint32_t kMovesPerHourOfOwner = 1;
+
+// A number from 0 to 1000 without a leading zero; nothing: it is malformed, and counts as 0.
+std::optional<uint32_t> read_moves_per_hour(std::string_view text);
+
+}  // namespace dra::protocol
