@@ -76,7 +76,8 @@ TEST(Controllers, TheRolesOfTheChartAreThoseThatItsValuesNeed) {
       const std::map<std::string, std::string> defaults{{"scheduling.mode", "gate"},
                                                         {"claimTemplates", "observe"},
                                                         {"deviceTaintEviction", "observe"},
-                                                        {"recreatePinnedPods", "off"}};
+                                                        {"recreatePinnedPods", "off"},
+                                                        {"usage", "on"}};
       const std::string& value = defaults.at(condition.path);
       holds = holds && std::find(condition.in.begin(), condition.in.end(), value) != condition.in.end();
     }

@@ -257,10 +257,10 @@ TEST(Fields, SurviveASnapshot) {
       EXPECT_EQ(kept.value(part, json()), object.value(part, json())) << kind.name << " " << part;
   }
   const std::string resized = "read of a pod that was resized, or that reports the health of devices";
-  const Reasons kReadInPart = {{"status.allocatedResources", resized},
-                               {"status.containerStatuses", resized},
-                               {"status.initContainerStatuses", resized},
-                               {"status.resources", resized}};
+  const std::string evicted = "read by pkg/inspect/state/evictions.h, which asks who would have to go or to move";
+  const Reasons kReadInPart = {{"spec.preemptionPolicy", evicted},        {"status.startTime", evicted},
+                               {"status.allocatedResources", resized},    {"status.containerStatuses", resized},
+                               {"status.initContainerStatuses", resized}, {"status.resources", resized}};
   json pod = test::full_object(*test::all_schemas().find("core/v1", "Pod"));
   json kept = pod;
   inspect::prune("pods", kept);

@@ -43,6 +43,7 @@ std::unique_ptr<SimControlPlane> embedded_plane(const ClusterOptions& options) {
   if (!options.embedded && shared_real_plane()) return nullptr;
   SimOptions sim;
   sim.seed = options.seed;
+  sim.pod_groups = options.pod_groups;
   return std::make_unique<SimControlPlane>(sim);
 }
 

@@ -27,6 +27,7 @@ struct ClusterOptions {
   ComponentOptions components;
   // Always the embedded API server: the test accesses it directly, or repeats one run exactly.
   bool embedded = false;
+  bool pod_groups = false;  // the embedded API server serves PodGroups
   size_t nodes = 4;
   size_t devices = 4;  // of each node
 };

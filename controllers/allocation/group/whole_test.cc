@@ -113,5 +113,33 @@ TEST_F(WholeTest, UntilEnoughGroupsHaveTheirMembersNobodyIsPlaced) {
   EXPECT_EQ(pass("a"), "allocate ca, allocate cb, allocate cc, allocate cd");
 }
 
+TEST_F(WholeTest, EachGroupInADomainOfItsOwnInsideThatOfTheWhole) {
+  group("whole", 0, "2");
+  group("w1", 2);
+  group("w2", 2);
+  for (const char* name : {"w1", "w2"})
+    view.groups[GroupApi::kCore].at("default/" + std::string(name)).topology_key = "rack";
+  for (const auto& [name, of] :
+       {std::pair("a", "w1"), std::pair("b", "w1"), std::pair("c", "w2"), std::pair("d", "w2")})
+    member(name, of);
+  for (const char* node : {"n1", "n2"}) {
+    api::Node made;
+    made.metadata.name = node;
+    made.metadata.labels["rack"] = node;
+    inventory.apply_node(node, made.metadata.labels);
+    view.put(made);
+  }
+  ASSERT_EQ(pass("a"), "allocate ca, allocate cb, allocate cc, allocate cd");
+  const auto node_of = [&](size_t i) {
+    return body(i)["status"]["allocation"]["devices"]["results"][0]["pool"].get<std::string>();
+  };
+  EXPECT_EQ(node_of(0), node_of(1));
+  EXPECT_EQ(node_of(2), node_of(3));
+  EXPECT_NE(node_of(0), node_of(2)) << "a rack has two devices";
+  // The search is exact: with one device less in a rack, none.
+  allocated("other", "n2", "gpu-0", false, {"someone"});
+  EXPECT_EQ(pass("a").find("allocate"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace dra::allocation

@@ -25,16 +25,13 @@ namespace {
 
 // About a pod: this allocation, on a node that it fits, is to be reserved for it.
 constexpr std::string_view kReadyNote = "ready-to-reserve";
-// About a claim: the version for which a write that takes others along was decided.
-constexpr std::string_view kReservingNote = "reserving";
-constexpr std::string_view kEnlistingNote = "enlisting";
+// About a pod: the version of the claim for which its write took others along.
+constexpr std::string_view kTookAlongNote = "took-along";
 // About a claim: its consumers were written.
 constexpr std::string_view kReservedNote = "reserved";
 
 // What the pod found may have changed since.
 constexpr Duration kFreshNote = std::chrono::seconds(2);
-// A write without an answer for so long is not waited for: its failure enqueues only the pod that sent it.
-constexpr Duration kAnswered = std::chrono::seconds(1);
 
 // One allocation of one claim: a mark names its pod, too, so no other allocation has it.
 std::string ready_for(const api::ResourceClaim& claim) {
@@ -82,15 +79,6 @@ std::vector<const api::Pod*> unlisted_beside(const PodContext& context, const ap
   return pods;
 }
 
-// Another pod's write for this version of the claim is under way.
-bool is_under_way(const PodContext& context, const api::ResourceClaim& claim, std::string_view topic,
-                  ReconcileResult& out) {
-  const std::optional<View::Noted> batch = context.view.note(claim.metadata.uid, topic);
-  if (!batch || batch->text != claim.metadata.resource_version || batch->age >= kAnswered) return false;
-  out.requeue_in(kAnswered - batch->age);
-  return true;
-}
-
 // The last reservation of a claim of many pods was a moment ago.
 bool pauses(const PodContext& context, const api::ResourceClaim& claim, ReconcileResult& out) {
   if (claim.status.reserved_for.size() < kManyConsumers || is_releasing(context)) return false;
@@ -103,8 +91,14 @@ bool pauses(const PodContext& context, const api::ResourceClaim& claim, Reconcil
 void reserve_with_others(const PodContext& context, const api::ResourceClaim& claim, const nodes::NodeChoice& choice,
                          ReconcileResult& out) {
   std::vector<const api::Pod*> pods{&context.pod};
-  const std::vector<const api::Pod*> others = ready_beside(context, claim);
-  pods.insert(pods.end(), others.begin(), others.end());
+  const std::string version = claim.metadata.uid + "@" + claim.metadata.resource_version;
+  const std::optional<View::Noted> tried = context.view.note(context.pod.metadata.uid, kTookAlongNote);
+  // Refused with others, perhaps because of one of them: then it goes alone.
+  if (!tried || tried->text != version) {
+    const std::vector<const api::Pod*> others = ready_beside(context, claim);
+    pods.insert(pods.end(), others.begin(), others.end());
+  }
+  if (pods.size() > 1) out.add(Note{context.pod.metadata.uid, std::string(kTookAlongNote), version});
   std::vector<api::ResourceClaimConsumerReference> consumers = claim.status.reserved_for;
   pods.resize(std::min(pods.size(), api::kMaxReservedFor - consumers.size()));
   for (const api::Pod* pod : pods) consumers.push_back(pod_reference(*pod));
@@ -115,7 +109,6 @@ void reserve_with_others(const PodContext& context, const api::ResourceClaim& cl
     for (const api::Pod* pod : std::span(pods).subspan(1))
       write.assume_beside.push_back({ref_of(*pod), std::string(choice.nodes.front())});
   }
-  out.add(Note{claim.metadata.uid, std::string(kReservingNote), claim.metadata.resource_version});
   out.add(std::move(write));
   out.add(Note{claim.metadata.uid, std::string(kReservedNote), "a reservation"});
 }
@@ -144,7 +137,7 @@ bool reserve_claims(const PodContext& context, const nodes::NodeChoice& choice, 
     }
     busy = true;
     if (!state.left) out.add(Note{context.pod.metadata.uid, std::string(kReadyNote), ready_for(claim)});
-    if (!is_under_way(context, claim, kReservingNote, out) && !pauses(context, claim, out))
+    if (!pauses(context, claim, out))
       reserve_with_others(context, claim, choice, out);
     else if (choice.nodes.size() == 1)
       out.add(HoldPlace{{ref_of(context.pod), std::string(choice.nodes.front())}});
@@ -163,14 +156,7 @@ bool enlist_pod(const PodContext& context, ReconcileResult& out) {
     if (state.listed || !state.reserved) continue;
     const api::ResourceClaim& claim = *state.claim;
     busy = true;
-    if (is_under_way(context, claim, kEnlistingNote, out)) continue;
-    ReconcileResult listing;
-    if (enlist(context.view, context.pod, claim, unlisted_beside(context, claim), listing) != Enlisting::kFull) {
-      if (listing.has_writes())
-        out.add(Note{claim.metadata.uid, std::string(kEnlistingNote), claim.metadata.resource_version});
-      for (Effect& effect : listing.effects) out.add(std::move(effect));
-      continue;
-    }
+    if (enlist(context.view, context.pod, claim, unlisted_beside(context, claim), out) != Enlisting::kFull) continue;
     complain(context,
              {"FailedAllocation",
               "claim \"" + claim.metadata.key() +

@@ -7,12 +7,11 @@
 // reservation and node again. Taken along are only pods that still have our gate or are ours to bind, and that do not
 // leave the claim (P8), and that do not ask for pairs or rails, which their own reconcile judges before it lists them.
 //
-// A pod that waits for another pod's write holds its place on the node meanwhile (HoldPlace): of many that fit one by
-// one, no more are reserved than fit together.
+// A pod that waits meanwhile holds its place on the node (HoldPlace): of many that fit one by one, no more are reserved
+// than fit together. A pod whose write was refused takes nobody along the next time.
 //
-// While a write for one version of the claim is under way, others wait for its answer (kBatchNote), and from
-// kManyConsumers on one reservation follows another after kReservationPause. Notes are kept in memory; they save
-// writes, and nothing depends on them.
+// From kManyConsumers on, one reservation follows another after kReservationPause, so that it carries many. Notes are
+// kept in memory; they save writes, and nothing depends on them.
 #pragma once
 
 #include "controllers/allocation/pod/context.h"
