@@ -204,6 +204,7 @@ class Guarded {
     std::set<std::string> names;
     for (const auto& [point, count] : process_->guard().seen()) names.insert(point.substr(0, point.find('/')));
     names.erase("events");
+    names.erase("");  // who used what is counted by no controller
     return names;
   }
 

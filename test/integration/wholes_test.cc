@@ -133,15 +133,16 @@ void contend(bool bind, bool kills, uint64_t seed) {
   };
   cluster.start("m0", process());
   Wholes wholes(cluster, bind);
-  constexpr size_t kWholes = 6;
-  for (size_t i = 0; i < kWholes; ++i) wholes.add("w" + std::to_string(i), {2 + i % 3, 3}, i % 2 == 0 ? 3 : 2);
+  const size_t kWholes = kills ? 12 : 6;
+  // With many of them, launched ones that wait for the rest of their groups could hold all devices.
+  for (size_t i = 0; i < kWholes; ++i) wholes.add("w" + std::to_string(i), {2 + i % 3, 3}, kills || i % 2 == 0 ? 3 : 2);
   std::string wrong;
   size_t killed = 0;
   EXPECT_TRUE(cluster.eventually(
       [&] {
         if (wrong.empty()) wrong = wholes.look();
         wholes.clear();
-        if (kills && killed < 40 && cluster.random().below(20) == 0) {
+        if (kills && killed < 40 && cluster.random().below(2) == 0) {
           cluster.kill("m" + std::to_string(killed));
           cluster.start("m" + std::to_string(++killed), process());
         }
@@ -151,7 +152,7 @@ void contend(bool bind, bool kills, uint64_t seed) {
       << wholes.ran() << " ran";
   EXPECT_EQ(wrong, "");
   if (kills) {
-    EXPECT_GT(killed, 2u);
+    EXPECT_GT(killed, 0u);
   }
 }
 

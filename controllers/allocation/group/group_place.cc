@@ -194,7 +194,8 @@ void GroupReconcile::not_found(const Searched& search) {
       kept += "; member " + member->context.pod.metadata.name + ":" + avoided.substr(1);
       break;
     }
-  if (decision.never) {
+  // Groups of groups keep no nodes: their parts would keep them from each other.
+  if (decision.never || members_.whole) {
     tools_.kept.drop(members_.group.key());
   } else if (const Duration left = until_starving(); left > Duration::zero()) {
     first_.out.requeue_in(left);

@@ -55,6 +55,19 @@ ReconcileResult follow(const PodContext& context, const api::Pod& leader) {
   return out;
 }
 
+// The leader says something else than when this pod ran last, and has enqueued it to hear that: if the pod enqueued the
+// leader in turn, they could go on for ever. Something of the pod may have changed in the same moment, so it runs
+// again.
+bool hears_it_anew(const PodContext& context, const api::Pod& leader, ReconcileResult& out) {
+  const std::string& uid = context.pod.metadata.uid;
+  const std::optional<View::Noted> says = context.view.note(leader.metadata.uid, kGroupNote);
+  const std::optional<View::Noted> heard = context.view.note(uid, kHeardNote);
+  const std::string now = leader.metadata.uid + " " + (says ? without_numbers(says->text) : "");
+  if (heard && heard->text == now) return false;
+  out.add(Note{uid, std::string(kHeardNote), now});
+  return heard.has_value();
+}
+
 // The pod is below groups of groups that are not launched: one of their pods is reconciled for all.
 ReconcileResult reconcile_whole(const PodContext& alone, const Membership& membership, Whole whole) {
   const View& view = alone.view;
@@ -70,7 +83,10 @@ ReconcileResult reconcile_whole(const PodContext& alone, const Membership& membe
   if (leader == nullptr) return {};
   if (leader->metadata.uid != alone.pod.metadata.uid) {
     ReconcileResult out = follow(alone, *leader);
-    out.enqueue.push_back(pod_key(leader->metadata.key()));
+    if (hears_it_anew(alone, *leader, out))
+      out.requeue_in(std::chrono::seconds(5));
+    else
+      out.enqueue.push_back(pod_key(leader->metadata.key()));
     return out;
   }
   if (const Duration wait = tools.allocator.share_wait(membership.group.ns);

@@ -10,6 +10,8 @@
 namespace dra::allocation {
 
 inline constexpr std::string_view kGroupNote = "group";  // its topic
+// Of a member of a group of groups: the leader, and what its note said, when the member ran last.
+inline constexpr std::string_view kHeardNote = "group-heard";
 // What it begins with.
 inline constexpr std::string_view kFitsNowhere = "nowhere: ", kMayFit = "waits: ";
 

@@ -59,6 +59,31 @@ TEST_F(WholeTest, AllOrNothing) {
   EXPECT_EQ(pass("a"), "allocate ca, allocate cb, allocate cc, allocate cd, allocate ce");
 }
 
+// The leader enqueues the others when it says something new; if they enqueued it in turn, a reason that changes from
+// run to run would keep them running.
+TEST_F(WholeTest, WhoHearsANewReasonDoesNotBeginTheLeaderAnew) {
+  group("whole", 0, "2");
+  group("w1", 2);
+  group("w2", 4);
+  for (const auto& [name, of] : {std::pair("a", "w1"), std::pair("b", "w1"), std::pair("c", "w2"), std::pair("d", "w2"),
+                                 std::pair("e", "w2"), std::pair("f", "w2")})
+    member(name, of);
+  EXPECT_NE(pass("a").find("event GroupWaits"), std::string::npos);
+  keep_notes();
+  pass("b");
+  ASSERT_EQ(last.enqueue.size(), 1u) << "a new pod";
+  keep_notes();
+  pass("b");
+  EXPECT_EQ(last.enqueue.size(), 1u) << "something of the pod has changed";
+  view.notes[{"a-uid", "group"}] = {"nowhere: group default/whole: other words", view.time};
+  pass("b");
+  EXPECT_TRUE(last.enqueue.empty());
+  EXPECT_EQ(last.requeue_after, Duration(std::chrono::seconds(5)));
+  keep_notes();
+  pass("b");
+  EXPECT_EQ(last.enqueue.size(), 1u);
+}
+
 TEST_F(WholeTest, SomeOfTheGroupsAreEnoughAndTheRestJoinLater) {
   group("whole", 0, "2");
   group("head", 0);
