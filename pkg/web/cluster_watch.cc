@@ -146,6 +146,7 @@ void ClusterWatch::start() {
   const std::string dra = serves("v1") ? "v1" : serves("v1beta2") ? "v1beta2" : serves("v1beta1") ? "v1beta1" : "";
   const std::string rules = serves("v1beta2") ? "v1beta2" : serves("v1alpha3") ? "v1alpha3" : "";
   for (const inspect::KindToRead& kind : inspect::kinds_to_read()) {
+    if (kind.needed_for == inspect::KindToRead::For::kEvictions) continue;  // the page says nothing about them
     const bool of_dra = kind.group == "resource.k8s.io", of_rules = kind.plural == "devicetaintrules";
     if (of_rules ? (rules.empty() || !options_.served.taint_rules_served) : (of_dra && dra.empty())) continue;
     add(kind, !of_dra ? "v1" : of_rules ? rules : dra, std::string(kind.plural));

@@ -31,7 +31,7 @@ OFFLINE = [
     "whatif preempt pod/train-1 -n ml", "whatif preempt pod/train-0 -n ml", "whatif make-room -f {here}/job.yaml",
     "whatif make-room -f {here}/pod.yaml", "top fragmentation", "whatif taint node-c/gpu-0 a/b=c:NoExecute", "whatif scale replicaset/web-7c9 12 -n web",
     "lint -f {here}/claims.yaml", "lint -f {here}/job.yaml", "lint -f {here}/old.yaml --fix", "doctor", "replay pod/train-0 -n ml", "replay pod/train-1 -n ml",
-    "migrate -f {here}/old.yaml", "version", "version --client", "explain pod/none -n ml", "replay claim/x", "cel ''"]
+    "history pod/train-1 -n ml", "history pod/train-0 -n ml", "usage", "usage all", "migrate -f {here}/old.yaml", "version", "version --client", "explain pod/none -n ml", "replay claim/x", "cel ''"]
 ONLINE = ["taint {node} example.com/x=y:NoSchedule --dry-run", "taint {node}/{device} example.com/x=y:NoExecute --dry-run --max-evictions 9",
           "taint {node}/{device} example.com/x=y:NoSchedule", "taint {node}/{device} example.com/x=y:NoSchedule", "untaint {node}/{device} example.com/x --dry-run",
           "untaint {node}/{device} example.com/x", "untaint {node}/{device} example.com/x", "snapshot {folder}/s.dra", "bundle {folder}/b.tar.gz",
@@ -53,7 +53,7 @@ class Schema:
 
     KNOWN = {"$schema", "$defs", "title", "description", "$ref", "oneOf", "anyOf", "const", "enum", "type", "properties", "required", "additionalProperties",
              "items", "minimum"}
-    TYPES = {"object": dict, "array": list, "string": str, "integer": int}
+    TYPES = {"object": dict, "array": list, "string": str, "integer": int, "number": (int, float)}
 
     def __init__(self, root):
         self.root = root
