@@ -215,7 +215,8 @@ def main():
     if not real_cluster.RealCluster.available():
         print("no real API server: KUBEBUILDER_ASSETS does not name one")
         return 0
-    with real_cluster.RealCluster() as cluster:
+    # On by default since 1.36; without them a server drops counters and shares.
+    with real_cluster.RealCluster(server_flags=["--feature-gates=DRAPartitionableDevices=true,DRAConsumableCapacity=true"]) as cluster:
         api = cluster.api("admin")
         cluster.wait_for(lambda: api.request("POST", "/api/v1/namespaces/default/serviceaccounts", {"metadata": {"name": "default"}})[0] in (201, 409), 30, "an account for pods")
         run_all("a real API server", api, cluster.kubeconfig("admin"), programs, drivers)
