@@ -18,7 +18,7 @@ bool is_api_word(std::string_view text) {
       "SchedulingGated", "Infeasible", "Deferred", "Allocated", "RequestsFail", "DeletionByDeviceTaintManager",
       "NoEffect", "Completed", "WaitsForApproval", "PodsPendingEviction", "NotStarted", "NodePorts",
       // policies that decide about evictions
-      "PreemptLowerPriority", "AlwaysAllow", "IfHealthyBudget", "TerminatingOrFailed",
+      "PreemptLowerPriority", "AlwaysAllow", "IfHealthyBudget", "TerminatingOrFailed", "never",
       // scopes of quotas
       "BestEffort", "NotBestEffort", "NotTerminating", "PriorityClass", "CrossNamespacePodAffinity",
       // kinds, groups and versions
