@@ -64,6 +64,9 @@ std::string of_modes(const Flags& flags, const Given& given) {
       {!binds && given("--scheduler-names"),
        "--scheduler-names are names that are ours to bind, and only --scheduling=bind binds; use --scheduling=bind, or "
        "leave --scheduler-names out"},
+      {!binds && word_is(flags, "preemption", {"on", "true"}),
+       "--preemption=on evicts pods for those that this manager binds, and only --scheduling=bind binds; use "
+       "--scheduling=bind, or --preemption=off: kubectl dra whatif preempt advises in every mode"},
       {flags.manager.claim_controller_is_off && !own_claims,
        "--resourceclaim-controller-is-off is of use with --claim-templates=own only; use that, or leave it out"},
       {s.max_evictions_per_rule > 0 && !own_evictions,

@@ -169,7 +169,8 @@ struct Manager::Impl {
               &w.nodes.store(),
               &w.classes.store(),
               &w.slices.store(),
-              w.taint_rules ? &w.taint_rules->store() : nullptr};
+              w.taint_rules ? &w.taint_rules->store() : nullptr,
+              &w.budgets.store()};
     add_indexes(stores);
     demand = std::make_unique<DemandWatches>(
         reactor, transport, random, w.traits, preflight, nodes,

@@ -77,7 +77,7 @@ void GroupReconcile::decide(uint32_t needed) {
   add_parts(request, numbers, needed);
   const DevicesHeldBack held_back(tools_.inventory, avoided);
   const KeptDevices::Kept kept = kept_devices_of(first_.context, lowest_priority());
-  const KeptFromDecision kept_from(tools_.inventory, kept.devices);
+  const KeptFromDecision kept_from(tools_.inventory, kept);
   GroupNodes nodes(pods, view_, tools_.inventory, tools_.nodes);
   gang::Decision decision = tools_.gangs.decide(request, nodes, spent_);
   made_->questions = std::move(request.members);
