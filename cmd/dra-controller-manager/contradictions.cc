@@ -91,6 +91,9 @@ std::string of_controllers(const Flags& flags, const Given& given) {
       {s.device_taint_eviction == manager::DeviceTaintEviction::kOwn && !runs(flags, "tainteviction"),
        "--device-taint-eviction=own evicts pods, and --controllers leaves out tainteviction, which does it; add it, or "
        "use --device-taint-eviction=observe"},
+      {word_is(flags, "preemption", {"on", "true"}) && !runs(flags, "preemption"),
+       "--preemption=on evicts pods, and --controllers leaves out preemption, which does it; add it, or use "
+       "--preemption=off"},
       {given("--scheduling") && !runs(flags, "allocation"),
        "--scheduling says how pods are served, and --controllers leaves out allocation, which does it; add it, or "
        "leave "

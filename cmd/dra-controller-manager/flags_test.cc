@@ -205,6 +205,7 @@ TEST(Flags, ThatContradictEachOtherAreRefused) {
       {"--device-taint-eviction-rate=5", "--device-taint-eviction=observe"},
       {own_claims, "--controllers=*,-claimtemplate"},
       {own_evictions, "--controllers=*,-tainteviction"},
+      {gate, "--preemption=on"},
       {gate, "--controllers=*,-allocation"},
       {"--release-gates", "--controllers=lifecycle"},
       {"--metrics-port=8443", "--secure-port=8443"},

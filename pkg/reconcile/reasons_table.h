@@ -137,9 +137,6 @@ inline constexpr std::array kEventMeanings = std::to_array<EventMeaning>({
     {"PinnedUnschedulable", "Warning", "Pod",
      "The pod has its devices, and kube-scheduler cannot place it on their node. The note quotes kube-scheduler",
      "Delete the pod to free the devices, or make room on the node"},
-    {"PreferenceIgnored", "Warning", "ResourceClaim",
-     "A part of the annotation `dra-controller-manager/prefer` is not understood, or too much",
-     "Write `same:<attribute>=<weight>`, separated by commas (docs/user/strategies.md)"},
     {"Preempted", "Normal", "Pod",
      "`--preemption=on`: the pod is deleted so that a pod of higher priority gets its place. The note says which, "
      "where, "
@@ -152,6 +149,9 @@ inline constexpr std::array kEventMeanings = std::to_array<EventMeaning>({
      "`--preemption=on`: the pod would fit if the pods in the note went, but nobody is evicted for it, for the reason "
      "in the note",
      "The note says what would change that; docs/user/preemption.md"},
+    {"PreferenceIgnored", "Warning", "ResourceClaim",
+     "A part of the annotation `dra-controller-manager/prefer` is not understood, or too much",
+     "Write `same:<attribute>=<weight>`, separated by commas (docs/user/strategies.md)"},
     {"PromiseEnded", "Normal", "Pod",
      "`--preemption=on`: what the pod was promised does not stand any more; the note says why. It chooses again", ""},
     {"RequestsFail", "Warning", "Pod, Lease",

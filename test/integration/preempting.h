@@ -38,7 +38,6 @@ inline void switch_on(manager::ManagerOptions& options) {
   options.settings.scheduling = reconcile::Scheduling::kBind;
   options.settings.scheduler_names = {kOurScheduler};
   options.settings.flags["preemption"] = "on";
-  options.settings.controllers.emplace_back("preemption");
 }
 
 class Preempting : public World {

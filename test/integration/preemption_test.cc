@@ -269,7 +269,8 @@ Meeting meet(uint64_t seed, bool prove) {
 
 TEST(TwoLeaders, PromiseEachDeviceOnceAndEvictNobodyInVain) {
   size_t ended = 0;
-  for (const uint64_t seed : seeds("DRA_PROMISE_SEEDS", 4)) {
+  const std::vector<uint64_t> chosen = seeds("DRA_PROMISE_SEEDS", 4);
+  for (const uint64_t seed : chosen) {
     SCOPED_TRACE(seed);
     const Meeting met = meet(seed, true);
     EXPECT_EQ(met.twice, 0u);
@@ -277,11 +278,13 @@ TEST(TwoLeaders, PromiseEachDeviceOnceAndEvictNobodyInVain) {
     EXPECT_EQ(met.left, "");
     ended += met.ended;
   }
-  EXPECT_GT(ended, 0u) << "the two never met: this run proved nothing";
+  if (chosen.size() >= 4) EXPECT_GT(ended, 0u) << "the two never met: this run proved nothing";
 }
 
 // The same without the proof (T2): somebody is evicted in vain, or a device is promised twice.
 TEST(TwoLeaders, WithoutTheProofTheCounterExampleIsFound) {
+  if (from_environment("DRA_COUNTER_EXAMPLES", 3) == 0) GTEST_SKIP() << "DRA_COUNTER_EXAMPLES=0";
+  if (!real_programs().empty()) GTEST_SKIP() << "its delays need simulated time";
   size_t wrong = 0;
   for (uint64_t seed = 1; seed <= 12 && wrong == 0; ++seed) {
     const Meeting met = meet(seed, false);

@@ -28,7 +28,7 @@ bool is_api_word(std::string_view text) {
       "scheduling.k8s.io/v1alpha2", "scheduling.k8s.io/v1beta1", "scheduling.x-k8s.io/v1alpha1", "pods", "podgroups",
       "scheduling.k8s.io", "status", "binding", "ephemeralcontainers", "resize",
       // what the manager says on its Lease
-      "observe", "gate", "bind", "off", "labels", "all-claims"};
+      "observe", "gate", "bind", "on", "off", "labels", "all-claims"};
   return kWords.contains(text);
 }
 
