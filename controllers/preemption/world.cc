@@ -4,6 +4,7 @@
 #include <set>
 #include <tuple>
 
+#include "pkg/placement/decision.h"
 #include "pkg/preempt/candidates.h"
 #include "pkg/preempt/facts.h"
 #include "pkg/preempt/fit.h"
