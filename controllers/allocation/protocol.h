@@ -33,6 +33,7 @@ Role role_of(const api::Pod& pod, const Options& options);
 struct MissingClaim {
   std::string entry;
   std::string name;  // as the pod's status names it; empty: it was never made
+  bool of_group = false;  // a claim of the pod's PodGroup
   std::string id() const { return entry + " " + name; }
 };
 // The topic of the note of a missing claim (its id), made when it is seen to be missing.
