@@ -347,12 +347,30 @@ void Reflector::keep_unreadable(ObjectStore::Objects& state) const {
     if (const Entry* known = store_.find_in_stream(key)) state.try_emplace(key, *known);
 }
 
+namespace {
+
+// kube-apiserver 1.36 on an etcd older than 3.4.31 or 3.5.13 has WatchList and ends it with the error 500: "the required
+// storage feature RequestWatchProgress is disabled" (apiserver/pkg/storage/cacher).
+bool lacks_progress(const Error& error) {
+  return error.message().find("RequestWatchProgress") != std::string::npos;
+}
+
+}  // namespace
+
+// Will not change while the server runs.
+void Reflector::list_instead(const char* why) {
+  log::v(3, why, {{"resource", options_.resource.plural}});
+  traits_->watch_list_refused = true;
+  begin_list();
+}
+
 void Reflector::on_error_event(const WatchEvent& event) {
   Error error = error_from_status(event.object, 0, what("watch"));
   if (error.code() == Code::kGone || is_too_large_resource_version(error)) {
     relist_expired();
     return;
   }
+  if (collecting_ && lacks_progress(error)) return list_instead("Server's etcd is too old for WatchList");
   bool same_place = error.code() == Code::kTooManyRequests && !collecting_;
   retry_later(error, same_place ? &Reflector::open_watch : &Reflector::begin_state);
 }
@@ -387,6 +405,7 @@ void Reflector::on_stream_end(Result<Response> result) {
 }
 
 void Reflector::on_watch_list_refused(const Error& error) {
+  if (lacks_progress(error)) return list_instead("Server's etcd is too old for WatchList");
   switch (error.code()) {
     case Code::kGone:
       relist_expired();
@@ -397,11 +416,7 @@ void Reflector::on_watch_list_refused(const Error& error) {
         relist_expired();
         return;
       }
-      // The refusal of a server without WatchList; that will not change while it runs.
-      log::v(3, "Server has no WatchList, listing in pages", {{"resource", options_.resource.plural}});
-      traits_->watch_list_refused = true;
-      begin_list();
-      return;
+      return list_instead("Server has no WatchList");
     case Code::kDeadlineExceeded:
       if (is_too_large_resource_version(error)) {
         relist_expired();

@@ -179,6 +179,24 @@ TEST(Reflector, TwoSilentWatchesInARowEndInAFreshState) {
   EXPECT_EQ(world.informer->store().get("ns/a")->holder_identity, "y");
 }
 
+// kube-apiserver with WatchList on an old etcd, as 1.36.2 answers it.
+TEST(Reflector, AServerWhoseStorageCannotServeWatchListIsListed) {
+  World world(1);
+  world.put("a", "x");
+  Fault disabled;
+  disabled.kind = Fault::Kind::kAnswer;
+  disabled.answer.status = 500;
+  disabled.answer.body =
+      R"({"kind":"Status","apiVersion":"v1","status":"Failure","code":500,"message":"a watch stream was requested by )"
+      R"(the client but the required storage feature RequestWatchProgress is disabled"})";
+  world.network.set_plan([&](const Request& r, bool) {
+    return r.target.find("sendInitialEvents") != std::string::npos ? disabled : Fault{};
+  });
+  world.start();
+  world.reactor.advance(1s);
+  EXPECT_TRUE(world.informer->synced());
+}
+
 TEST(Reflector, BookmarksKeepAQuietWatchAliveAndItsRevisionFresh) {
   World world(1);
   world.put("a", "x");

@@ -77,7 +77,10 @@ bool is_claim_of_group(const View& view, const api::Pod& pod, const api::Resourc
 api::ResourceClaimConsumerReference consumer_for(const View& view, const api::Pod& pod,
                                                  const api::ResourceClaim& claim) {
   const api::PodGroup* group = pod_group_of(view, pod);
-  return group != nullptr && is_claim_of_group(view, pod, claim) ? group_reference(*group) : pod_reference(pod);
+  if (group == nullptr || !is_claim_of_group(view, pod, claim)) return pod_reference(pod);
+  // The view may still have an earlier PodGroup of the name: the claim names its own.
+  if (group_owner(claim) != nullptr && !is_made_for(*group, claim)) return pod_reference(pod);
+  return group_reference(*group);
 }
 
 bool is_usable_by(const View& view, const api::Pod& pod, const api::ResourceClaim& claim) {

@@ -1,6 +1,6 @@
 // ArbitrationModel: claims of PodGroups (P9). The pods of a PodGroup share a claim that is reserved for the PodGroup; a
 // PodGroup that is deleted goes with its last pod, and kube-controller-manager then takes it out of the claim's
-// reservations and frees the claim. It comes again under another uid.
+// reservations and frees the claim. It comes again under another uid, with another claim.
 #include <algorithm>
 
 #include "pkg/protocol/group_claims.h"
@@ -16,8 +16,9 @@ namespace {
 
 constexpr size_t kPodGroups = 2;
 
-std::string claim_of(const std::string& group) {
-  return "c" + group;
+// Of a pod of a group: the key of the group's claim.
+std::string group_claim_of(const api::Pod& pod) {
+  return pod.pod_group_name.empty() ? "" : "d/" + *pod.resource_claim_statuses.front().resource_claim_name;
 }
 
 }  // namespace
@@ -30,13 +31,15 @@ void ArbitrationModel::make_pod_groups() {
     group->metadata.ns = "d";
     group->metadata.name = name;
     group->metadata.uid = name + "-uid" + std::to_string(++next_claim_);
-    group->resource_claims = {{"r0", claim_of(name), std::nullopt}};
+    group->resource_claims = {{"r0", std::nullopt, "t"}};
     pod_groups_["d/" + name] = group;
-    if (claims_.objects.contains("d/" + claim_of(name))) continue;
     auto claim = std::make_shared<api::ResourceClaim>();
     claim->metadata.ns = "d";
-    claim->metadata.name = claim_of(name);
-    claim->metadata.uid = claim_of(name) + "-uid" + std::to_string(++next_claim_);
+    claim->metadata.name = name + "-r0-" + std::to_string(++next_claim_);
+    claim->metadata.uid = claim->metadata.name + "-uid";
+    claim->metadata.owner_references = {{"scheduling.k8s.io/v1alpha2", "PodGroup", name, group->metadata.uid, true}};
+    claim->metadata.annotations[std::string(api::kPodClaimNameAnnotation)] = "r0";
+    claim_of_group_["d/" + name] = claim->metadata.name;
     claim->spec.requests = {test::exactly("gpu", "gpu", 1)};
     claim->metadata.managed_fields = {{"kubectl", "Update", ""}};
     put<api::ResourceClaim>(claims_, claim->metadata.key(), claim);
@@ -52,7 +55,8 @@ void ArbitrationModel::add_group_member() {
   const auto pod = make_pod(name, false, !stock && draw_to_bind(), random_.below(3) == 0 && !stock ? 1 : 0);
   if (stock) pod->scheduling_gates.clear();
   pod->pod_group_name = group;
-  pod->resource_claims.push_back({"r0", claim_of(group), std::nullopt});
+  pod->resource_claims.push_back({"r0", std::nullopt, "t"});
+  pod->resource_claim_statuses = {{"r0", claim_of_group_.at("d/" + group)}};
   ++stats_.group_members;
   put<api::Pod>(pods_, pod->metadata.key(), pod);
 }
@@ -73,6 +77,7 @@ void ArbitrationModel::end_pod_groups(bool begin) {
       continue;
     }
     pod_groups_.erase(*ending);
+    delete_claim("d/" + claim_of_group_.at(*ending));
     ++stats_.groups_ended;
     ending = ending_groups_.erase(ending);
   }
@@ -90,7 +95,7 @@ void ArbitrationModel::drop_ended_groups() {
     });
     if (gone == 0) continue;
     if (pruned->status.reserved_for.empty() && pruned->metadata.has_finalizer(api::kDeleteProtectionFinalizer)) {
-      freed(*pruned);
+      freed(*pruned, "kube-controller-manager");
       pruned->status.allocation.reset();
     }
     changed.push_back(std::move(pruned));
@@ -103,13 +108,13 @@ void ArbitrationModel::bind_stock_members() {
   std::vector<std::shared_ptr<const api::Pod>> able;
   for (const auto& [key, pod] : pods_.objects) {
     if (!is_stock(*pod) || !pod->node_name.empty()) continue;
-    const auto claim = claims_.objects.find(protocol::claim_keys_of(*pod).back());
+    const auto claim = claims_.objects.find(group_claim_of(*pod));
     if (claim != claims_.objects.end() && claim->second->status.allocation && protocol::is_proven(*claim->second))
       able.push_back(pod);
   }
   if (able.empty()) return;
   auto pod = std::make_shared<api::Pod>(*able[random_.below(able.size())]);
-  const std::string key = protocol::claim_keys_of(*pod).back();
+  const std::string key = group_claim_of(*pod);
   const auto& claim = claims_.objects.at(key);
   if (!protocol::is_reserved_for_group_of(*pod, *claim)) {
     const auto group = pod_groups_.find("d/" + pod->pod_group_name);
@@ -127,20 +132,19 @@ void ArbitrationModel::bind_stock_members() {
 // What kubelet asks: reserved for the pod, or for the PodGroup that it names.
 bool ArbitrationModel::may_use(const api::Pod& pod, const api::ResourceClaim& claim) const {
   if (protocol::is_reserved_for(claim, pod.metadata.uid)) return true;
-  const std::vector<std::string> own = protocol::claim_keys_of(pod);
-  return !pod.pod_group_name.empty() && claim.metadata.key() == "d/" + claim_of(pod.pod_group_name) &&
-         std::find(own.begin(), own.end(), claim.metadata.key()) != own.end() &&
+  return !pod.pod_group_name.empty() && claim.metadata.key() == group_claim_of(pod) &&
          protocol::is_reserved_for_group_of(pod, claim);
 }
 
 // kube-scheduler's Unreserve of a pod of a group: the group's reservation goes while none of its pods is bound.
 bool ArbitrationModel::unreserve_group(api::ResourceClaim& claim, const api::Pod& pod) {
-  if (pod.pod_group_name.empty() || claim.metadata.key() != "d/" + claim_of(pod.pod_group_name)) return false;
+  if (pod.pod_group_name.empty() || claim.metadata.key() != group_claim_of(pod)) return false;
   for (const auto& [key, other] : pods_.objects)
     if (other->pod_group_name == pod.pod_group_name && !other->node_name.empty()) return false;
   if (std::erase_if(claim.status.reserved_for, protocol::is_group_reference) == 0) return false;
   for (const auto& [key, other] : pods_.objects)
     if (other->pod_group_name == pod.pod_group_name) stop_using(claim, key);
+  unreserved_.insert(claim.metadata.key());
   return true;
 }
 

@@ -140,7 +140,7 @@ ArbitrationModel::Applied ArbitrationModel::apply_to_claim(const reconcile::Writ
       if (write.purpose == "withdraw") ++stats_.withdrawals;
       const auto users = protocol::users_of(*claim);  // the lifecycle controller frees such claims too
       if (std::any_of(users.begin(), users.end(), [](const auto& user) { return user.left; })) ++stats_.left_unbound;
-      freed(*claim);
+      freed(*claim, write.purpose);
       claim->status.allocation.reset();
     }
   }
@@ -257,6 +257,13 @@ void ArbitrationModel::bind_by_others(bool only_leaving) {
 void ArbitrationModel::lift_gate(const api::Pod& pod) {
   for (const std::string& key : protocol::claim_keys_of(pod)) {
     const auto claim = claims_.objects.find(key);
+    // kube-scheduler's Unreserve of another pod took the group's reservation away meanwhile. It is made again, and the
+    // list of users keeps the allocation until then.
+    if (claim != claims_.objects.end() && claim->second->status.allocation && unreserved_.contains(key) &&
+        protocol::is_user(*claim->second, pod.metadata.uid)) {
+      ungated_with_[claim->second->metadata.uid].insert(pod.metadata.key());
+      continue;
+    }
     if (claim == claims_.objects.end() || !claim->second->status.allocation ||
         !may_use(pod, *claim->second)) {
       violations_.push_back("pod " + pod.metadata.key() + " was launched without its claim " + key);
@@ -283,9 +290,9 @@ void ArbitrationModel::stop_using(const api::ResourceClaim& claim, const std::st
 }
 
 // A writer removes the allocation.
-void ArbitrationModel::freed(const api::ResourceClaim& claim) {
+void ArbitrationModel::freed(const api::ResourceClaim& claim, const std::string& by) {
   for (const std::string& pod : ungated_with_[claim.metadata.uid])
-    violations_.push_back("claim " + claim.metadata.key() + " was taken from " + pod + ", which was launched with it");
+    violations_.push_back("claim " + claim.metadata.key() + " was taken from " + pod + ", which was launched with it, by " + by);
   ungated_with_.erase(claim.metadata.uid);
 }
 

@@ -155,7 +155,7 @@ class ArbitrationModel {
   void lift_gate(const api::Pod& pod);
   void use(const api::Pod& pod, const api::ResourceClaim& claim);
   void stop_using(const api::ResourceClaim& claim, const std::string& pod);
-  void freed(const api::ResourceClaim& claim);
+  void freed(const api::ResourceClaim& claim, const std::string& by);
   void unreserve();
   void turn_node();
   bool is_cordoned(const std::string& node) const;
@@ -210,6 +210,8 @@ class ArbitrationModel {
   Table<api::ResourceClaim> claims_;
   std::vector<std::shared_ptr<const api::Node>> nodes_;
   std::map<std::string, std::shared_ptr<const api::PodGroup>> pod_groups_;
+  std::map<std::string, std::string> claim_of_group_;  // by the key of a PodGroup: the name of its claim
+  std::set<std::string> unreserved_;  // keys of claims whose group kube-scheduler took out of the reservations once
   std::set<std::string> ending_groups_;  // keys of PodGroups that are being deleted
   std::vector<api::ResourceSlice> slices_;
   api::DeviceClass class_;

@@ -154,7 +154,7 @@ void walk_with_group_claims(ArbitrationOptions options) {
       static_cast<unsigned long long>(s.proofs), static_cast<unsigned long long>(s.withdrawals),
       static_cast<unsigned long long>(s.enlisted), static_cast<unsigned long long>(s.unlisted),
       static_cast<unsigned long long>(s.left), static_cast<unsigned long long>(s.crashes));
-  EXPECT_GT(s.group_members, steps / 400);
+  EXPECT_GT(s.group_members, steps / 1000);
   EXPECT_GT(s.groups_ended, steps / 20'000);
   EXPECT_GT(s.withdrawals, 0u);
   EXPECT_GT(s.enlisted, 0u);
