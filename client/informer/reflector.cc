@@ -347,21 +347,10 @@ void Reflector::keep_unreadable(ObjectStore::Objects& state) const {
     if (const Entry* known = store_.find_in_stream(key)) state.try_emplace(key, *known);
 }
 
-namespace {
-
-// kube-apiserver 1.36 on an etcd older than 3.4.31 or 3.5.13 has WatchList and ends it with the error 500: "the required
-// storage feature RequestWatchProgress is disabled" (apiserver/pkg/storage/cacher).
-bool lacks_progress(const Error& error) {
-  return error.message().find("RequestWatchProgress") != std::string::npos;
-}
-
-}  // namespace
-
-// Will not change while the server runs.
-void Reflector::list_instead(const char* why) {
-  log::v(3, why, {{"resource", options_.resource.plural}});
-  traits_->watch_list_refused = true;
-  begin_list();
+// A server whose etcd has no progress notifications (3.4 before 3.4.25, 3.5 before 3.5.8) ends each WatchList with an
+// error of status 500 that says so (kube-apiserver, storage/cacher).
+static bool lacks_storage_feature(const Error& error) {
+  return error.message().find("required storage feature RequestWatchProgress is disabled") != std::string::npos;
 }
 
 void Reflector::on_error_event(const WatchEvent& event) {
@@ -370,7 +359,7 @@ void Reflector::on_error_event(const WatchEvent& event) {
     relist_expired();
     return;
   }
-  if (collecting_ && lacks_progress(error)) return list_instead("Server's etcd is too old for WatchList");
+  if (collecting_ && lacks_storage_feature(error)) return list_from_now_on();
   bool same_place = error.code() == Code::kTooManyRequests && !collecting_;
   retry_later(error, same_place ? &Reflector::open_watch : &Reflector::begin_state);
 }
@@ -405,7 +394,6 @@ void Reflector::on_stream_end(Result<Response> result) {
 }
 
 void Reflector::on_watch_list_refused(const Error& error) {
-  if (lacks_progress(error)) return list_instead("Server's etcd is too old for WatchList");
   switch (error.code()) {
     case Code::kGone:
       relist_expired();
@@ -416,7 +404,8 @@ void Reflector::on_watch_list_refused(const Error& error) {
         relist_expired();
         return;
       }
-      return list_instead("Server has no WatchList");
+      list_from_now_on();
+      return;
     case Code::kDeadlineExceeded:
       if (is_too_large_resource_version(error)) {
         relist_expired();
@@ -427,6 +416,13 @@ void Reflector::on_watch_list_refused(const Error& error) {
       break;
   }
   state_failed(error);
+}
+
+// The refusal of a server without WatchList; that will not change while it runs.
+void Reflector::list_from_now_on() {
+  log::v(3, "Server has no WatchList, listing in pages", {{"resource", options_.resource.plural}});
+  traits_->watch_list_refused = true;
+  begin_list();
 }
 
 void Reflector::on_watch_refused(const Error& error) {

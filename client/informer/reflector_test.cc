@@ -179,24 +179,6 @@ TEST(Reflector, TwoSilentWatchesInARowEndInAFreshState) {
   EXPECT_EQ(world.informer->store().get("ns/a")->holder_identity, "y");
 }
 
-// kube-apiserver with WatchList on an old etcd, as 1.36.2 answers it.
-TEST(Reflector, AServerWhoseStorageCannotServeWatchListIsListed) {
-  World world(1);
-  world.put("a", "x");
-  Fault disabled;
-  disabled.kind = Fault::Kind::kAnswer;
-  disabled.answer.status = 500;
-  disabled.answer.body =
-      R"({"kind":"Status","apiVersion":"v1","status":"Failure","code":500,"message":"a watch stream was requested by )"
-      R"(the client but the required storage feature RequestWatchProgress is disabled"})";
-  world.network.set_plan([&](const Request& r, bool) {
-    return r.target.find("sendInitialEvents") != std::string::npos ? disabled : Fault{};
-  });
-  world.start();
-  world.reactor.advance(1s);
-  EXPECT_TRUE(world.informer->synced());
-}
-
 TEST(Reflector, BookmarksKeepAQuietWatchAliveAndItsRevisionFresh) {
   World world(1);
   world.put("a", "x");
@@ -392,6 +374,33 @@ TEST(Reflector, AnObjectThatBecameUnreadableIsNotForgottenByALaterState) {
     EXPECT_TRUE(unreadable(world).empty());
     EXPECT_EQ(deletions, 1);
   }
+}
+
+// kube-apiserver 1.36 with etcd 3.4.23: the WatchList opens, and its first event is this error.
+TEST(Reflector, AServerWhoseStorageHasNoWatchListIsListed) {
+  World world(1);
+  for (int i = 0; i < 25; ++i) world.put("l" + std::to_string(i), "x");
+  Fault refused;
+  refused.cut_after_lines = 0;
+  refused.last_line =
+      R"({"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"InternalError","code":500,)"
+      R"("message":"a watch stream was requested by the client but the required storage feature RequestWatchProgress is disabled"}})";
+  std::vector<std::string> targets;
+  world.network.set_plan([&](const Request& r, bool) {
+    targets.push_back(r.target);
+    return r.target.find("sendInitialEvents") != std::string::npos ? refused : Fault{};
+  });
+  auto traits = std::make_shared<ServerTraits>();
+  ReflectorOptions options;
+  options.resource = kLeases;
+  options.page_size = 10;
+  Informer<api::Lease> informer(world.reactor, world.network, world.random, options, traits);
+  informer.start();
+  world.reactor.advance(1s);
+  EXPECT_TRUE(informer.synced()) << "at once, without a back-off";
+  EXPECT_EQ(shown(informer.objects()), world.server.snapshot(kPath));
+  EXPECT_TRUE(traits->watch_list_refused);
+  EXPECT_EQ(targets.size(), 5u) << "a WatchList, three pages, a watch";
 }
 
 TEST(Reflector, WatchListsThatBreakOffThreeTimesGiveWayToPages) {
