@@ -223,7 +223,9 @@ PodState derive_state(const View& view, const api::Pod& pod, const Options& opti
       continue;
     }
     // It may say that others cannot use the devices.
-    if (const api::UnknownField* field = field_that_keeps_out(*claim, group && is_reserved_for(*claim, group->metadata.uid) ? group->metadata.uid : pod.metadata.uid, view.ignored_fields())) {
+    if (const api::UnknownField* field = field_that_keeps_out(
+            *claim, group && is_reserved_for(*claim, group->metadata.uid) ? group->metadata.uid : pod.metadata.uid,
+            view.ignored_fields())) {
       wait("claim \"" + resolved.name + "\" of entry \"" + entry.name + "\": " + api::why_refused(*field), false);
       continue;
     }

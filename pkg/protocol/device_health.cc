@@ -92,7 +92,7 @@ std::vector<DeviceTrouble> troubles_of(const api::ResourceClaim& claim, const in
 
 std::vector<DeviceTrouble> troubles_of(const api::Pod& pod, const api::ResourceClaim& claim) {
   std::vector<DeviceTrouble> troubles;
-  if (pod.terminal() || pod.metadata.ns != claim.metadata.ns || 
+  if (pod.terminal() || pod.metadata.ns != claim.metadata.ns ||
       (!is_reserved_for(claim, pod.metadata.uid) && !is_reserved_for_group_of(pod, claim)))
     return troubles;
   for (const api::UnhealthyDevice& device : pod.unhealthy_devices) {

@@ -264,8 +264,7 @@ void ArbitrationModel::lift_gate(const api::Pod& pod) {
       ungated_with_[claim->second->metadata.uid].insert(pod.metadata.key());
       continue;
     }
-    if (claim == claims_.objects.end() || !claim->second->status.allocation ||
-        !may_use(pod, *claim->second)) {
+    if (claim == claims_.objects.end() || !claim->second->status.allocation || !may_use(pod, *claim->second)) {
       violations_.push_back("pod " + pod.metadata.key() + " was launched without its claim " + key);
       continue;
     }
@@ -292,7 +291,8 @@ void ArbitrationModel::stop_using(const api::ResourceClaim& claim, const std::st
 // A writer removes the allocation.
 void ArbitrationModel::freed(const api::ResourceClaim& claim, const std::string& by) {
   for (const std::string& pod : ungated_with_[claim.metadata.uid])
-    violations_.push_back("claim " + claim.metadata.key() + " was taken from " + pod + ", which was launched with it, by " + by);
+    violations_.push_back("claim " + claim.metadata.key() + " was taken from " + pod +
+                          ", which was launched with it, by " + by);
   ungated_with_.erase(claim.metadata.uid);
 }
 
@@ -758,8 +758,7 @@ std::vector<std::string> ArbitrationModel::settle() {
       const auto claim = claims_.objects.find(name);
       // A pod that others bound may have left before, and its node may have no device.
       if (is_to_bind(*pod) && claim != claims_.objects.end() && !claim->second->status.allocation) continue;
-      if (claim != claims_.objects.end() && !claim->second->metadata.deleting() &&
-          !may_use(*pod, *claim->second))
+      if (claim != claims_.objects.end() && !claim->second->metadata.deleting() && !may_use(*pod, *claim->second))
         findings.push_back("pod " + key + " was launched and lacks its reservation of claim " + name);
     }
   }
@@ -768,7 +767,8 @@ std::vector<std::string> ArbitrationModel::settle() {
       findings.push_back("claim " + key + " hangs in deletion");
     for (const auto& consumer : claim->status.reserved_for)
       if (protocol::is_group_reference(consumer)) {
-        if (!pod_groups_.contains("d/" + consumer.name)) findings.push_back("claim " + key + " is reserved for a PodGroup that is gone");
+        if (!pod_groups_.contains("d/" + consumer.name))
+          findings.push_back("claim " + key + " is reserved for a PodGroup that is gone");
       } else if (!pods_.objects.contains("d/" + consumer.name))
         findings.push_back("claim " + key + " is reserved for a pod that is gone");
   }

@@ -211,7 +211,7 @@ class ArbitrationModel {
   std::vector<std::shared_ptr<const api::Node>> nodes_;
   std::map<std::string, std::shared_ptr<const api::PodGroup>> pod_groups_;
   std::map<std::string, std::string> claim_of_group_;  // by the key of a PodGroup: the name of its claim
-  std::set<std::string> unreserved_;  // keys of claims whose group kube-scheduler took out of the reservations once
+  std::set<std::string> unreserved_;     // keys of claims whose group kube-scheduler took out of the reservations once
   std::set<std::string> ending_groups_;  // keys of PodGroups that are being deleted
   std::vector<api::ResourceSlice> slices_;
   api::DeviceClass class_;

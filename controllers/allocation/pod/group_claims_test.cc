@@ -1,5 +1,5 @@
-// Claims of PodGroups (KEP-5729, P9): one claim for all pods of a group, proven like any other and then reserved for the
-// PodGroup.
+// Claims of PodGroups (KEP-5729, P9): one claim for all pods of a group, proven like any other and then reserved for
+// the PodGroup.
 #include <nlohmann/json.hpp>
 
 #include "controllers/allocation/allocation_fixture.h"
@@ -39,8 +39,8 @@ class GroupClaims : public AllocationTest {
     return pod;
   }
   // Allocated by us on n1, with these consumers.
-  api::ResourceClaim held(std::vector<api::ResourceClaimConsumerReference> consumers, const std::string& proven_for = "",
-                          const std::string& users = "") {
+  api::ResourceClaim held(std::vector<api::ResourceClaimConsumerReference> consumers,
+                          const std::string& proven_for = "", const std::string& users = "") {
     api::ResourceClaim claim = *view.shared_claim("default/g-r0-x");
     claim.status.allocation = on("n1", "gpu-0");
     claim.status.reserved_for = std::move(consumers);

@@ -36,8 +36,8 @@ void leave_without_gate(const PodContext& context, const protocol::ClaimState& c
   out.add(write_freed_unbound(context.pod, object));
 }
 
-// A claim of the pod's PodGroup (P9): off the list; then, when nobody is listed and no pod of the group has started, the
-// reservation of the group goes. What frees the claim then is what frees any claim without users.
+// A claim of the pod's PodGroup (P9): off the list; then, when nobody is listed and no pod of the group has started,
+// the reservation of the group goes. What frees the claim then is what frees any claim without users.
 void leave_group_claim(const PodContext& context, const protocol::ClaimState& claim, ReconcileResult& out) {
   const api::ResourceClaim& object = *claim.claim;
   const bool to_bind = context.role == Role::kToBind;

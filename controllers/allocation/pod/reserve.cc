@@ -79,8 +79,7 @@ void reserve_for_group(const PodContext& context, const protocol::ClaimState& st
   });
   consumers.push_back(group_reference(*pod_group_of(context.view, context.pod)));
   Write write = write_reservations(claim, consumers, "reserve");
-  if (choice.nodes.size() == 1)
-    write.assume_pod = AssumedPod{ref_of(context.pod), std::string(choice.nodes.front())};
+  if (choice.nodes.size() == 1) write.assume_pod = AssumedPod{ref_of(context.pod), std::string(choice.nodes.front())};
   out.add(std::move(write));
 }
 
