@@ -27,6 +27,7 @@ inline constexpr std::string_view kPodClaimNameAnnotation = "resource.kubernetes
 inline constexpr std::string_view kExtendedResourceClaimAnnotation = "resource.kubernetes.io/extended-resource-claim";
 inline constexpr size_t kMaxAllocationResults = 32;
 inline constexpr size_t kMaxReservedFor = 256;
+inline constexpr size_t kMaxAllocationConfigs = 64;  // of an allocation: 32 of classes and 32 of the claim
 
 // ---- ResourceSlice
 // -----------------------------------------------------------------------------------------------------------

@@ -300,7 +300,8 @@ class Audit {
     bool known = false;
     pool.for_each_named(name, [&](uint32_t named) { known = known || named == d; });
     if (!known || held != test_bit(pool.charged(), d) || used != test_bit(pool.in_use(), d) ||
-        free != test_bit(pool.available(), d))
+        (free && !pool.is_plugins(d) && !pool.is_excluded(d)) != test_bit(pool.available(), d) ||
+        (free && !pool.is_plugins(d)) != test_bit(pool.available(true), d))
       drift(pool, "the kept state of device " + text(name) + " differs from its holders");
     std::vector<Amount> sums = held && share ? pool.sum_consumed(d, it->second, Layer::kAll) : std::vector<Amount>();
     const std::vector<Amount>* kept = pool.shared(d);

@@ -19,6 +19,7 @@
 #include "pkg/inventory/compatibility.h"
 #include "pkg/inventory/features.h"
 #include "pkg/inventory/hash128.h"
+#include "pkg/inventory/slice_faces.h"
 #include "pkg/inventory/strings.h"
 
 namespace dra::inventory {
@@ -183,6 +184,9 @@ class SliceTable {
   // Compatibility groups by device and counter set; only where there are some.
   std::map<std::pair<uint32_t, StrId>, Groups> groups;
   std::vector<std::string> skip_operations;  // spec.skipNodeOperations
+  // Some attribute names silicon (silicon.h); and the devices' identities, made when they are first needed.
+  bool names_silicon = false;
+  mutable std::unique_ptr<SliceFaces> faces;
 
  private:
   // Devices of a slice mostly repeat the previous one: `last` is the previous device, or null.
