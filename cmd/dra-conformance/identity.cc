@@ -71,7 +71,8 @@ class IdentityRun {
     constexpr int kAttempts = 8;
     for (int i = 0; i < kAttempts; ++i) {
       found_ = contest_->allocator().find_nodes(contest_->request(), contest_->nodes(), 1);
-      if (found_.outcome != allocator::Outcome::kBudgetSpent && found_.outcome != allocator::Outcome::kUnfinished) return;
+      if (found_.outcome != allocator::Outcome::kBudgetSpent && found_.outcome != allocator::Outcome::kUnfinished)
+        return;
     }
   }
 
@@ -95,9 +96,8 @@ class IdentityRun {
     for (const auto& one : reasons.same)
       line_["same"].push_back({{"device", one.device}, {"holder", one.holder}, {"value", one.value}});
     for (const auto& one : reasons.plugin)
-      line_["plugin"].push_back({{"node", one.node},
-                                 {"driver", one.driver},
-                                 {"resource", contest_->plugins().at(one.node).at(one.driver)}});
+      line_["plugin"].push_back(
+          {{"node", one.node}, {"driver", one.driver}, {"resource", contest_->plugins().at(one.node).at(one.driver)}});
   }
 
   void write_findings() {

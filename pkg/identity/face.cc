@@ -17,8 +17,8 @@ uint32_t first_common(std::span<const Value> a, std::span<const Value> b) {
 
 uint32_t shared_value(const Face& a, const Face& b) {
   if (a.node != b.node && a.node != kNoNumber && b.node != kNoNumber) return kNoNumber;
-  const uint32_t own = std::min({first_common(a.own, b.own), first_common(a.own, b.part_of),
-                                 first_common(a.part_of, b.own)});
+  const uint32_t own =
+      std::min({first_common(a.own, b.own), first_common(a.own, b.part_of), first_common(a.part_of, b.own)});
   if (own != kNoNumber) return own;
   const uint32_t parent = first_common(a.part_of, b.part_of);
   if (parent == kNoNumber) return kNoNumber;

@@ -23,8 +23,8 @@ struct Face {
   uint32_t node = kNoNumber;       // where the values hold; kNoNumber: they are not of one node
 };
 
-// The value by which they are one piece; kNoNumber: they are not. If several: the first own one, else the first parent's,
-// in the order of numbers.
+// The value by which they are one piece; kNoNumber: they are not. If several: the first own one, else the first
+// parent's, in the order of numbers.
 uint32_t shared_value(const Face& a, const Face& b);
 inline bool one_piece(const Face& a, const Face& b) {
   return shared_value(a, b) != kNoNumber;

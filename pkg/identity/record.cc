@@ -53,7 +53,8 @@ std::optional<Record> from_json(const json& source) {
 }
 
 json empty_text() {
-  return {{"apiVersion", std::string(kRecordDriver) + "/v1"}, {"kind", "DeviceIdentities"}, {"devices", json::object()}};
+  return {
+      {"apiVersion", std::string(kRecordDriver) + "/v1"}, {"kind", "DeviceIdentities"}, {"devices", json::object()}};
 }
 
 }  // namespace

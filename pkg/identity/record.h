@@ -1,7 +1,7 @@
 // Record: what an allocation remembers of its devices' identities, so that they count when a driver withdraws a device.
 //
-// Written as opaque parameters of kRecordDriver into status.allocation.devices.config, in the write that allocates; and,
-// for allocations of others, as the annotation kRecordAnnotation. The text is one JSON object:
+// Written as opaque parameters of kRecordDriver into status.allocation.devices.config, in the write that allocates;
+// and, for allocations of others, as the annotation kRecordAnnotation. The text is one JSON object:
 //   {"apiVersion": ..., "kind": "DeviceIdentities", "devices": {"DRIVER/POOL/DEVICE": {"is": ["pci 0000:1a:00.0"],
 //    "of": [...], "node": "a", "type": "gpu", "shared": true}}}
 // Pure.

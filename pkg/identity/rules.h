@@ -1,10 +1,12 @@
-// Rules: which attributes name silicon, which types of devices are parts of another device, and which exclude each other.
+// Rules: which attributes name silicon, which types of devices are parts of another device, and which exclude each
+// other.
 //
 //   Rules rules;                                              // the table below
 //   if (auto error = rules.add_own("gpu/uuid=nvidia-uuid")) ...   // the value of a flag
 //
-// Sources: the drivers named in docs/design/identity.md, as read there. Attributes are qualified ("gpu.nvidia.com/uuid");
-// a name without domain in a slice has its driver's. Pure values; errors name the flag, the text and what to write.
+// Sources: the drivers named in docs/design/identity.md, as read there. Attributes are qualified
+// ("gpu.nvidia.com/uuid"); a name without domain in a slice has its driver's. Pure values; errors name the flag, the
+// text and what to write.
 #pragma once
 
 #include <map>
@@ -30,9 +32,11 @@ struct Rules {
 
   std::map<std::string, std::string, std::less<>> own;     // attribute -> namespace
   std::map<std::string, std::string, std::less<>> parent;  // likewise: values of what the device is a part of
-  std::map<std::string, std::set<std::string>, std::less<>> parts;  // driver -> types whose pci values are their parent's
-  std::map<std::string, std::set<std::pair<std::string, std::string>>, std::less<>> exclusive;  // driver -> pairs, sorted
-  std::map<std::string, PluginUse, std::less<>> plugin;             // driver; others: kPlugin
+  std::map<std::string, std::set<std::string>, std::less<>>
+      parts;  // driver -> types whose pci values are their parent's
+  std::map<std::string, std::set<std::pair<std::string, std::string>>, std::less<>>
+      exclusive;                                                               // driver -> pairs, sorted
+  std::map<std::string, PluginUse, std::less<>> plugin;                        // driver; others: kPlugin
   std::map<std::string, std::set<std::string>, std::less<>> plugin_resources;  // driver -> resources without a class
 
   PluginUse plugin_use(std::string_view driver) const;

@@ -181,8 +181,7 @@ class DeviceIndex {
   void note_change(PoolId id);
   void note_use(PoolId id) { note_change(id); }
   void add_holder(Pool& pool, StrId device, ClaimIndex claim, const api::DeviceRequestAllocationResult& result,
-                  bool assumed, StrId share, bool opaque,
-                  std::shared_ptr<const HeldRecord> record);
+                  bool assumed, StrId share, bool opaque, std::shared_ptr<const HeldRecord> record);
   void drop_layer(ClaimIndex claim, bool assumed);
   void touch_rule_pools(const api::DeviceTaintRule& rule);
   bool usable_on(const Where& place, const Node& node) const;

@@ -13,7 +13,8 @@ using identity::Value;
 HeldRecord::HeldRecord(const identity::Record& record, Strings& strings)
     : node_text(record.node.value_or("")), shared(record.shared), strings_(strings) {
   const auto read = [&](const std::vector<std::string>& texts, std::vector<Value>& into) {
-    for (const std::string& text : texts) into.push_back({strings.intern(text), strings.intern(text.substr(0, text.find(' ')))});
+    for (const std::string& text : texts)
+      into.push_back({strings.intern(text), strings.intern(text.substr(0, text.find(' ')))});
     std::sort(into.begin(), into.end());
   };
   read(record.own, own);
@@ -466,11 +467,12 @@ void Silicon::judge(NodeId node, NodeState& of, std::vector<uint8_t>& excluded, 
   for (uint32_t i = 0; i < of.entries.size(); ++i) {
     const Entry& entry = of.entries[i];
     const Pool& pool = pool_of(entry);
-    const bool plugs = node != kNone && !entry.wide && plugin != plugin_.end() && plugin->second.contains(pool.driver_text);
+    const bool plugs =
+        node != kNone && !entry.wide && plugin != plugin_.end() && plugin->second.contains(pool.driver_text);
     const auto holders = pool.holders.find(entry.slice->names[entry.local]);
-    const bool holds = holders != pool.holders.end() &&
-                       std::any_of(holders->second.begin(), holders->second.end(),
-                                   [this](const HolderRef& holder) { return counts(holder); });
+    const bool holds =
+        holders != pool.holders.end() && std::any_of(holders->second.begin(), holders->second.end(),
+                                                     [this](const HolderRef& holder) { return counts(holder); });
     if (!plugs && !holds) continue;
     plugged[i] = plugged[i] || plugs;
     for (uint32_t at = of.first_edge[i]; at < of.first_edge[i + 1]; ++at) {
@@ -510,7 +512,8 @@ void Silicon::contribute(std::vector<Name>& before, std::vector<Name> now,
                          std::unordered_map<Name, uint32_t, NameHash>& counted, bool plugin) {
   std::sort(now.begin(), now.end());
   now.erase(std::unique(now.begin(), now.end()), now.end());
-  if (now == before) return;
+  if (now.empty() && before.empty()) return;
+  // Also what is as before: the slice may be a new one.
   std::set<Name> touched(now.begin(), now.end());
   for (const Name& name : now) ++counted[name];
   for (const Name& name : before) {
@@ -525,8 +528,9 @@ void Silicon::contribute(std::vector<Name>& before, std::vector<Name> now,
     pool->for_each_named(name.second, [&](uint32_t number) {
       if (pool->where(number).kind == Where::kNode) return;
       const bool on = counted.contains(name);
-      changed = pool->set_silicon(number, plugin ? pool->is_excluded(number) : on, plugin ? on : pool->is_plugins(number)) ||
-                changed;
+      changed =
+          pool->set_silicon(number, plugin ? pool->is_excluded(number) : on, plugin ? on : pool->is_plugins(number)) ||
+          changed;
     });
     if (changed) device_index_.note_use(pool->id);
   }
@@ -631,7 +635,8 @@ void Silicon::settle() {
 
 void Silicon::each_device_of(NodeId node, const std::function<void(const Pool&, uint32_t)>& f) const {
   if (device_index_.knows(node))
-    each_local(node, [&](const Pool& pool, const SliceTable&, uint32_t first, uint32_t local) { f(pool, first + local); });
+    each_local(node,
+               [&](const Pool& pool, const SliceTable&, uint32_t first, uint32_t local) { f(pool, first + local); });
 }
 
 bool Silicon::any_rivals(NodeId node) const {

@@ -2,12 +2,12 @@
 // these names is held (docs/design/identity.md).
 //
 // Kept by node, because values meet on one node only: what is published there, what is recorded of its holders, and the
-// devices without a node that share a value with either. A node on which no two names can exclude each other (one pool, no
-// types that exclude each other, every record as published) is `plain`: it costs a few loads a change. Everything is
+// devices without a node that share a value with either. A node on which no two names can exclude each other (one pool,
+// no types that exclude each other, every record as published) is `plain`: it costs a few loads a change. Everything is
 // up to date after each call of DeviceIndex.
 //
-// Sets, in each pool, the devices that something held excludes (Pool::excluded) and those that belong to the device plugin
-// (Pool::plugins). Owned by DeviceIndex, whose thread it shares.
+// Sets, in each pool, the devices that something held excludes (Pool::excluded) and those that belong to the device
+// plugin (Pool::plugins). Owned by DeviceIndex, whose thread it shares.
 #pragma once
 
 #include <functional>
@@ -22,7 +22,6 @@
 #include "pkg/identity/record.h"
 #include "pkg/identity/rules.h"
 #include "pkg/inventory/pool.h"
-#include "pkg/inventory/slice_faces.h"
 
 namespace dra::inventory {
 
@@ -136,7 +135,9 @@ class Silicon {
   };
   using Name = std::pair<PoolId, StrId>;
   struct NameHash {
-    size_t operator()(const Name& name) const { return (uint64_t{name.first} << 32 | name.second) * 0x9e3779b97f4a7c15ull; }
+    size_t operator()(const Name& name) const {
+      return (uint64_t{name.first} << 32 | name.second) * 0x9e3779b97f4a7c15ull;
+    }
   };
 
   const SliceFaces& faces(const SliceTable& slice) const;
@@ -167,8 +168,8 @@ class Silicon {
                        std::vector<std::string>* values) const;
   void apply(NodeId node, NodeState& state, const std::vector<uint8_t>& excluded, const std::vector<uint8_t>& plugged);
   void clear_marks(NodeId node);
-  void contribute(std::vector<Name>& before, std::vector<Name> now, std::unordered_map<Name, uint32_t, NameHash>& counts,
-                  bool plugin);
+  void contribute(std::vector<Name>& before, std::vector<Name> now,
+                  std::unordered_map<Name, uint32_t, NameHash>& counts, bool plugin);
   bool counts(const HolderRef& holder) const;
   void append_shared(const identity::Face& a, const identity::Face& b, std::vector<std::string>& values) const;
   std::vector<std::string> why_conflict(const Held& held, const Entry& entry) const;
@@ -178,8 +179,8 @@ class Silicon {
   DeviceIndex& device_index_;
   Strings& strings_;
   identity::Rules rules_;
-  std::vector<SiliconKey> keys_;  // sorted
-  std::vector<StrId> kept_;       // references of keys and namespaces
+  std::vector<SiliconKey> keys_;                   // sorted
+  std::vector<StrId> kept_;                        // references of keys and namespaces
   std::vector<std::unique_ptr<NodeState>> nodes_;  // by NodeId
   NodeState wide_;                                 // of devices without a node among each other
   std::vector<NodeId> dirty_;

@@ -88,6 +88,102 @@ std::string Silicon::plugin_driver(const Pool& pool, uint32_t device, std::strin
   return found;
 }
 
+// Every held name that is published on the node or recorded there; kNone: that has no node.
+std::vector<Silicon::Held> Silicon::held_near(NodeId node) const {
+  std::vector<Held> out;
+  std::set<Name> seen;
+  const auto add = [&](const Pool& pool, StrId device) {
+    const auto holders = pool.holders.find(device);
+    if (holders != pool.holders.end() && seen.emplace(pool.id, device).second)
+      out.push_back({&pool, device, &holders->second});
+  };
+  const auto add_entries = [&](const NodeState& of) {
+    for (const Entry& entry : of.entries) add(pool_of(entry), entry.slice->names[entry.local]);
+  };
+  const auto add_record = [&](const Pool& pool, StrId device, const HolderRef&) { add(pool, device); };
+  add_entries(wide_);
+  each_record_at("", add_record);
+  if (node != kNone) {
+    if (node < nodes_.size() && nodes_[node]) add_entries(*nodes_[node]);
+    each_record_at(device_index_.node_name(node), add_record);
+    return out;
+  }
+  for (const auto& of : nodes_)
+    if (of) add_entries(*of);
+  for (const auto& [at, names] : records_) each_record_at(at, add_record);
+  return out;
+}
+
+std::vector<Silicon::Double> Silicon::doubles(const std::vector<std::pair<PoolId, StrId>>* of,
+                                              bool observed_only) const {
+  std::vector<Double> out;
+  if (of == nullptr || (silicon_slices_ == 0 && records_.empty())) return out;
+  const auto holders_of = [&](const std::vector<HolderRef>& all) {
+    std::vector<ClaimIndex> claims;
+    for (const HolderRef& holder : all)
+      if (counts(holder) && (holder.observed || !observed_only)) claims.push_back(holder.claim);
+    return claims;
+  };
+  // All that is known of a holder: what is published, and what its allocations recorded; under all its types.
+  struct Known {
+    std::vector<Face> faces;
+    std::vector<StrId> types;
+  };
+  const auto known_of = [&](const Pool& pool, StrId device, const std::vector<HolderRef>& all) {
+    Known known;
+    pool.for_each_named(device, [&](uint32_t number) {
+      uint32_t local;
+      const SliceTable& slice = pool.slice_of(number, &local);
+      if (!slice.names_silicon || !faces(slice).any(local)) return;
+      known.faces.push_back(faces(slice).face(local));
+      known.types.push_back(faces(slice).type(local));
+    });
+    for (const HolderRef& holder : all) {
+      if (holder.record == nullptr) continue;
+      known.faces.push_back(holder.record->face());
+      known.types.push_back(holder.record->type);
+    }
+    return known;
+  };
+  for (const auto& [pool_id, device] : *of) {
+    const Pool& pool = *device_index_.pool(pool_id);
+    const auto holders = pool.holders.find(device);
+    if (holders == pool.holders.end()) continue;
+    const std::vector<ClaimIndex> claims = holders_of(holders->second);
+    const Known known = known_of(pool, device, holders->second);
+    if (claims.empty() || known.faces.empty()) continue;
+    std::set<NodeId> nodes;
+    for (const Face& face : known.faces)
+      nodes.insert(face.node == kNoNumber ? kNone : device_index_.find_node(strings_.text(face.node)));
+    std::set<Name> compared;
+    for (const NodeId node : nodes) {
+      const bool plain = node != kNone && wide_.entries.empty() && !records_.contains("") &&
+                         (node >= nodes_.size() || !nodes_[node] || !nodes_[node]->full);
+      if (plain) continue;
+      for (const Held& other : held_near(node)) {
+        if (other.pool == &pool && other.device == device) continue;
+        if (!compared.emplace(other.pool->id, other.device).second) continue;
+        const std::vector<ClaimIndex> others = holders_of(*other.holders);
+        if (others.empty()) continue;
+        const Known theirs = known_of(*other.pool, other.device, *other.holders);
+        bool may = other.pool != &pool;
+        for (const StrId a : known.types)
+          for (const StrId b : theirs.types) may = may || exclusive(pool, a, b);
+        std::vector<std::string> values;
+        for (size_t a = 0; may && a < known.faces.size(); ++a)
+          for (const Face& b : theirs.faces) append_shared(known.faces[a], b, values);
+        if (values.empty()) continue;
+        out.push_back({{pool.driver_text, pool.name_text, std::string(strings_.text(device))},
+                       {other.pool->driver_text, other.pool->name_text, std::string(strings_.text(other.device))},
+                       *std::min_element(values.begin(), values.end()),
+                       claims,
+                       others});
+      }
+    }
+  }
+  return out;
+}
+
 Silicon::Findings Silicon::findings() const {
   Findings out;
   for (PoolId id = 0; id < device_index_.pool_slots(); ++id) {
@@ -116,7 +212,8 @@ Silicon::Findings Silicon::findings() const {
         if (holder.record == nullptr) continue;
         recorded = true;
         for (const Value& value : holder.record->own) {
-          const bool some = std::any_of(now.begin(), now.end(), [&](const Value& one) { return one.space == value.space; });
+          const bool some =
+              std::any_of(now.begin(), now.end(), [&](const Value& one) { return one.space == value.space; });
           changed = changed || (some && std::find(now.begin(), now.end(), value) == now.end());
         }
       }

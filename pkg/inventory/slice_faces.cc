@@ -1,5 +1,4 @@
-#include "pkg/inventory/slice_faces.h"
-
+// SliceFaces: the identities of a slice's devices, from its attributes.
 #include <algorithm>
 
 #include "pkg/identity/form.h"
@@ -37,7 +36,8 @@ SliceFaces::SliceFaces(const SliceTable& slice, const std::vector<SiliconKey>& k
     sides.parent.clear();
     const bool has_node = slice.where_of(local).kind == Where::kNode;
     for (const SiliconKey& key : present)
-      if (const StrId value = slice.attribute(local, key.key); value != kNoStr) read(local, key, value, has_node, sides);
+      if (const StrId value = slice.attribute(local, key.key); value != kNoStr)
+        read(local, key, value, has_node, sides);
     if (part) {
       const auto own_end = std::stable_partition(sides.own.begin(), sides.own.end(),
                                                  [&](const identity::Value& value) { return value.space != pci; });

@@ -49,7 +49,7 @@ constexpr std::array<UserAnnotation, 16> kUserAnnotations{{
     {"dra-controller-manager/same-across-members-preferred", kPod | kGroup, kRailsValue, "0.1.0", "user/pairs.md"},
     {"dra-controller-manager/shared-silicon", kClass,
      "`true`: requests of the class may take a device of which another name is held, and keep nobody from other names",
-     "0.1.0", "user/device-plugin.md"},
+     "0.1.0", "user/same-hardware.md"},
     {"dra-controller-manager/strategy", kClass, "first-fit, best-fit, pack or spread", "0.1.0", "user/strategies.md"},
     {"dra-controller-manager/topology-preferred", kPod | kGroup, kTopologyValue, "0.1.0", "user/groups.md"},
     {"dra-controller-manager/topology-required", kPod | kGroup, kTopologyValue, "0.1.0", "user/groups.md"},

@@ -33,8 +33,9 @@ class IdentityMaker {
   }
 
   std::string bus() {
-    static const std::vector<std::string> kTexts = {"0000:1a:00.0", "1A:00.0",     "00000000:3b:00.0", "0000:3b:00.0",
-                                                    "0000:3B:00.0", "0000:5c:0.0", "n/a",              "0000:5c:00.1"};
+    static const std::vector<std::string> kTexts = {"0000:1a:00.0", "1A:00.0",      "00000000:3b:00.0",
+                                                    "0000:3b:00.0", "0000:3B:00.0", "0000:5c:0.0",
+                                                    "n/a",          "0000:5c:00.1"};
     return dice_.one_of(kTexts);
   }
   std::string serial() { return "SN" + std::to_string(dice_.below(4)); }
@@ -53,7 +54,8 @@ class IdentityMaker {
     if (slice.driver == "a.example.com") {
       if (dice_.chance(40)) device.attributes[bare + "serial"] = serial();
       if (dice_.chance(20)) device.attributes[bare + "bus"] = bus();
-      if (dice_.chance(60)) device.attributes[bare + "type"] = std::string(dice_.chance(40) ? "whole" : dice_.chance(50) ? "part" : "vm");
+      if (dice_.chance(60))
+        device.attributes[bare + "type"] = std::string(dice_.chance(40) ? "whole" : dice_.chance(50) ? "part" : "vm");
     } else {
       if (dice_.chance(40)) device.attributes[bare + "number"] = serial();
       if (dice_.chance(30)) device.attributes[bare + "above"] = serial();

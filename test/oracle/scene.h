@@ -45,8 +45,8 @@ struct SceneDevice {
   bool held = false;                       // exclusively allocated to another claim
   bool shares_held = false;                // another claim holds a share: its counters are paid for
   std::map<std::string, Amount> consumed;  // of each capacity, by current shares
-  std::string silicon;                     // why nobody but adminAccess gets it: "plugin", or "NAME (VALUE)" of what is held
-  std::set<size_t> rivals;                 // devices that are the same silicon
+  std::string silicon;      // why nobody but adminAccess gets it: "plugin", or "NAME (VALUE)" of what is held
+  std::set<size_t> rivals;  // devices that are the same silicon
 };
 
 // `exactly` of a request, or one alternative of firstAvailable.

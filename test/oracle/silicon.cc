@@ -245,9 +245,9 @@ void SiliconOracle::find_plugin(const SelectorJudge& judge) {
         for (const api::Device& device : slice.devices) {
           if ((slice.per_device_node_selection ? device.node_name : slice.node_name) != node.metadata.name) continue;
           if (find({slice.driver, slice.pool.name, device.name}, node.metadata.name) == nullptr) continue;
-          const bool selects = std::all_of(one.selectors.begin(), one.selectors.end(), [&](const std::string& selector) {
-            return judge(selector, slice.driver, device) == Truth::kTrue;
-          });
+          const bool selects = std::all_of(
+              one.selectors.begin(), one.selectors.end(),
+              [&](const std::string& selector) { return judge(selector, slice.driver, device) == Truth::kTrue; });
           if (selects) add(slice.driver, *one.extended_resource_name);
         }
     }

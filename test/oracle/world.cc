@@ -71,15 +71,14 @@ Result<void> read_identities(const json& source, World& world) {
   const json none = json::object();
   const auto part = [&](const char* key) -> const json& { return settings.contains(key) ? settings.at(key) : none; };
   identity::Rules& rules = world.identity_rules;
-  for (const auto& [attribute, space] : part("own").items())
-    rules.own[attribute] = space.get<std::string>();
-  for (const auto& [attribute, space] : part("parent").items())
-    rules.parent[attribute] = space.get<std::string>();
+  for (const auto& [attribute, space] : part("own").items()) rules.own[attribute] = space.get<std::string>();
+  for (const auto& [attribute, space] : part("parent").items()) rules.parent[attribute] = space.get<std::string>();
   for (const auto& [driver, types] : part("parts").items())
     for (const json& type : types) rules.parts[driver].insert(type.get<std::string>());
   for (const auto& [driver, pairs] : part("exclusive").items())
     for (const json& pair : pairs)
-      rules.exclusive[driver].insert(std::minmax(pair.at(0).get_ref<const std::string&>(), pair.at(1).get_ref<const std::string&>()));
+      rules.exclusive[driver].insert(
+          std::minmax(pair.at(0).get_ref<const std::string&>(), pair.at(1).get_ref<const std::string&>()));
   for (const auto& [driver, use] : part("devicePlugin").items()) {
     const auto read = identity::parse_plugin_use(use.get<std::string>());
     if (!read) return fail(Code::kInvalidArgument, "settings.devicePlugin: " + use.dump());

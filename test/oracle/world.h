@@ -43,8 +43,8 @@ struct World {
   std::set<std::pair<DeviceName, std::string>> allocated_shares;
   std::map<DeviceName, api::StringMap> consumed;
 
-  // What the allocations recorded of the devices that they hold, and what adminAccess alone holds ("recordedIdentities",
-  // "adminDevices"); pods of nodes; what flags add to the rules ("settings").
+  // What the allocations recorded of the devices that they hold, and what adminAccess alone holds
+  // ("recordedIdentities", "adminDevices"); pods of nodes; what flags add to the rules ("settings").
   std::map<DeviceName, identity::Record> recorded;
   std::set<DeviceName> admin_held;
   std::vector<api::Pod> pods;

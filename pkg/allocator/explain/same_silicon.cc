@@ -107,8 +107,8 @@ std::map<std::string, std::string> plugin_drivers(const inventory::DeviceIndex& 
   std::map<std::string, std::string> out;
   const auto add = [&](const std::string& driver, const PluginResource& resource) {
     const identity::PluginUse use = rules.plugin_use(driver);
-    const bool plugins =
-        use == identity::PluginUse::kPlugin ? resource.offered || resource.used : use == identity::PluginUse::kDra && resource.used;
+    const bool plugins = use == identity::PluginUse::kPlugin ? resource.offered || resource.used
+                                                             : use == identity::PluginUse::kDra && resource.used;
     if (!plugins) return;
     std::string& first = out.try_emplace(driver, resource.name).first->second;
     first = std::min(first, resource.name);

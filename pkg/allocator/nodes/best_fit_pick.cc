@@ -33,7 +33,8 @@ BestFit::Priced BestFit::gather(const PlanAlternative& alternative, NodeId node)
     const inventory::Words& here = view.segments[s].mask;
     const PoolValue* value = nullptr;
     for (size_t w = 0; w < pool.words(); ++w) {
-      uint64_t word = mask->usable()[w] & filters_.available(alternative.filter, pool)[w] & (here.empty() ? ~uint64_t{0} : here[w]);
+      uint64_t word =
+          mask->usable()[w] & filters_.available(alternative.filter, pool)[w] & (here.empty() ? ~uint64_t{0} : here[w]);
       if (word == 0) continue;
       if (value == nullptr) value = &values_.of(pool.id);
       for (; word != 0; word &= word - 1) {

@@ -5,9 +5,9 @@
 // into one with the first (within a request later picks have larger numbers, so the swap keeps their order).
 //
 // A state is (request, alternative, devices placed, position) with everything the rest of the search can still observe:
-// devices assigned among later candidates, those that an assigned name of the same silicon excludes, values of constraints with later members, values of devices in pairs,
-// counters and shared capacities that those candidates use, results of the claim. States are identified by 128-bit
-// hashes.
+// devices assigned among later candidates, those that an assigned name of the same silicon excludes, values of
+// constraints with later members, values of devices in pairs, counters and shared capacities that those candidates use,
+// results of the claim. States are identified by 128-bit hashes.
 #include <algorithm>
 #include <map>
 

@@ -182,15 +182,16 @@ class ResultMaker {
       if (!fresh) at->second.shared = at->second.shared && shared;
     }
     for (std::string& text : identity::encode_records(records))
-      result.config.push_back({"FromClass", {}, api::OpaqueConfig{std::string(identity::kRecordDriver), std::move(text)}});
+      result.config.push_back(
+          {"FromClass", {}, api::OpaqueConfig{std::string(identity::kRecordDriver), std::move(text)}});
     return !records.empty();
   }
 
   static tl::unexpected<Error> too_many_configs(const api::AllocationResult& result) {
     return fail(Code::kResourceExhausted,
-                 "the allocation would have " + std::to_string(result.config.size()) + " config entries, and at most " +
-                     std::to_string(api::kMaxAllocationConfigs) +
-                     " are stored: use fewer devices a claim, or fewer entries in the class and in the claim");
+                "the allocation would have " + std::to_string(result.config.size()) + " config entries, and at most " +
+                    std::to_string(api::kMaxAllocationConfigs) +
+                    " are stored: use fewer devices a claim, or fewer entries in the class and in the claim");
   }
 
   const PlanAlternative& chosen(uint32_t r) const { return plan_.requests[r].alternatives[search_.chosen()[r]]; }

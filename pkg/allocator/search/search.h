@@ -249,7 +249,7 @@ class Search {
   const Plan* plan_ = nullptr;
   bool strict_ = false;
   bool any_rivals_ = false;  // some devices of the node are one piece of silicon
-  bool naive_ = false;  // upstream might meet an error that counts: no short cuts
+  bool naive_ = false;       // upstream might meet an error that counts: no short cuts
   uint64_t budget_ = 0;
   const std::function<bool(const Search&)>* visit_ = nullptr;
   uint64_t steps_ = 0;
@@ -269,9 +269,9 @@ class Search {
   std::vector<DerivedColumns*> derived_;  // by constraint; null: without; empty: all are
   std::vector<GroupsOfSet> group_states_;
   std::vector<std::pair<size_t, inventory::GroupState>> saved_groups_;  // place in group_states_, before
-  std::vector<uint32_t> first_rival_, rivals_;  // by device; its rivals
-  std::vector<uint32_t> excluded_by_;           // by device: rivals that this decision assigned
-  inventory::Words excluded_;                   // those with some
+  std::vector<uint32_t> first_rival_, rivals_;                          // by device; its rivals
+  std::vector<uint32_t> excluded_by_;                                   // by device: rivals that this decision assigned
+  inventory::Words excluded_;                                           // those with some
   std::vector<Pick> picks_;
   std::vector<uint32_t> chosen_;
   std::vector<uint32_t> results_;                  // by claim
