@@ -347,12 +347,19 @@ void Reflector::keep_unreadable(ObjectStore::Objects& state) const {
     if (const Entry* known = store_.find_in_stream(key)) state.try_emplace(key, *known);
 }
 
+// A server whose etcd has no progress notifications (3.4 before 3.4.25, 3.5 before 3.5.8) ends each WatchList with an
+// error of status 500 that says so (kube-apiserver, storage/cacher).
+static bool lacks_storage_feature(const Error& error) {
+  return error.message().find("required storage feature RequestWatchProgress is disabled") != std::string::npos;
+}
+
 void Reflector::on_error_event(const WatchEvent& event) {
   Error error = error_from_status(event.object, 0, what("watch"));
   if (error.code() == Code::kGone || is_too_large_resource_version(error)) {
     relist_expired();
     return;
   }
+  if (collecting_ && lacks_storage_feature(error)) return list_from_now_on();
   bool same_place = error.code() == Code::kTooManyRequests && !collecting_;
   retry_later(error, same_place ? &Reflector::open_watch : &Reflector::begin_state);
 }
@@ -397,10 +404,7 @@ void Reflector::on_watch_list_refused(const Error& error) {
         relist_expired();
         return;
       }
-      // The refusal of a server without WatchList; that will not change while it runs.
-      log::v(3, "Server has no WatchList, listing in pages", {{"resource", options_.resource.plural}});
-      traits_->watch_list_refused = true;
-      begin_list();
+      list_from_now_on();
       return;
     case Code::kDeadlineExceeded:
       if (is_too_large_resource_version(error)) {
@@ -412,6 +416,13 @@ void Reflector::on_watch_list_refused(const Error& error) {
       break;
   }
   state_failed(error);
+}
+
+// The refusal of a server without WatchList; that will not change while it runs.
+void Reflector::list_from_now_on() {
+  log::v(3, "Server has no WatchList, listing in pages", {{"resource", options_.resource.plural}});
+  traits_->watch_list_refused = true;
+  begin_list();
 }
 
 void Reflector::on_watch_refused(const Error& error) {

@@ -123,6 +123,7 @@ class Reflector {
   void on_error_event(const WatchEvent& event);
   void on_stream_end(Result<Response> result);
   void on_watch_list_refused(const Error& error);
+  void list_from_now_on();
   void on_watch_refused(const Error& error);
   void on_list_failed(const Error& error);
   void state_failed(const Error& error);

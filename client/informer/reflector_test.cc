@@ -376,6 +376,33 @@ TEST(Reflector, AnObjectThatBecameUnreadableIsNotForgottenByALaterState) {
   }
 }
 
+// kube-apiserver 1.36 with etcd 3.4.23: the WatchList opens, and its first event is this error.
+TEST(Reflector, AServerWhoseStorageHasNoWatchListIsListed) {
+  World world(1);
+  for (int i = 0; i < 25; ++i) world.put("l" + std::to_string(i), "x");
+  Fault refused;
+  refused.cut_after_lines = 0;
+  refused.last_line =
+      R"({"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"InternalError","code":500,)"
+      R"("message":"a watch stream was requested by the client but the required storage feature RequestWatchProgress is disabled"}})";
+  std::vector<std::string> targets;
+  world.network.set_plan([&](const Request& r, bool) {
+    targets.push_back(r.target);
+    return r.target.find("sendInitialEvents") != std::string::npos ? refused : Fault{};
+  });
+  auto traits = std::make_shared<ServerTraits>();
+  ReflectorOptions options;
+  options.resource = kLeases;
+  options.page_size = 10;
+  Informer<api::Lease> informer(world.reactor, world.network, world.random, options, traits);
+  informer.start();
+  world.reactor.advance(1s);
+  EXPECT_TRUE(informer.synced()) << "at once, without a back-off";
+  EXPECT_EQ(shown(informer.objects()), world.server.snapshot(kPath));
+  EXPECT_TRUE(traits->watch_list_refused);
+  EXPECT_EQ(targets.size(), 5u) << "a WatchList, three pages, a watch";
+}
+
 TEST(Reflector, WatchListsThatBreakOffThreeTimesGiveWayToPages) {
   World world(1);
   for (int i = 0; i < 25; ++i) world.put("l" + std::to_string(i), "x");

@@ -15,7 +15,6 @@ using Responder = std::shared_ptr<http::Responder>;
 
 constexpr size_t kPiece = 256 * 1024;  // of a stream
 constexpr size_t kMostBuffered = 1024 * 1024;
-constexpr size_t kMaxConnections = 64;
 constexpr const char* kJson = "application/json";
 
 std::string_view type_of_file(std::string_view name) {
@@ -68,9 +67,6 @@ class Server : public PageServer {
   Result<void> listen() {
     http::ServerOptions server;
     server.port = options_.port;
-    server.max_connections = server.max_connections_per_peer = kMaxConnections;
-    server.max_fresh_connections = server.max_idle_connections = kMaxConnections / 2;
-    server.max_answering_connections = kMaxConnections;
     server.max_body_bytes = kMaxQuestion;
     server.max_unsent_stream_bytes = size_t{64} << 20;
     server.methods = {"GET", "HEAD", "POST"};
@@ -120,8 +116,9 @@ class Server : public PageServer {
     Stream& added = streams_[id];
     added.responder = responder;
     added.reader = feed_.subscribe([this, id] { wake(id); });
-    responder->on_close([this, id] { reactor_.post([this, id] { close(id); }); });
     responder->begin_stream(guarded(200, "application/x-ndjson", ""));
+    // Not before the stream has begun: an answer that is no stream has no such callback (http::Responder).
+    responder->on_close([this, id] { reactor_.post([this, id] { close(id); }); });
     wake(id);
   }
 

@@ -17,6 +17,7 @@ import tempfile
 import urllib.parse
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "release"))
+import lists  # noqa: E402
 import project  # noqa: E402
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -50,7 +51,7 @@ def rewritten(page, known, repository, version):
         if not os.path.exists(there):
             raise project.Problem(f"{page}: link to {target}, which is not in this tree")
         return f"{found.group(1)}{repository}/-/{'tree' if os.path.isdir(there) else 'blob'}/v{version}/{inside}{found.group(3)}"
-    return LINK.sub(link, project.read(page))
+    return lists.indented_by_four(LINK.sub(link, project.read(page)))
 
 
 def navigation(entries, known):
@@ -99,10 +100,13 @@ class Page(html.parser.HTMLParser):
     def __init__(self, text):
         super().__init__()
         self.links, self.fetched, self.anchors = [], [], set()
+        self.within, self.blocks_as_words = [], []
         self.feed(text)
 
     def handle_starttag(self, tag, attrs):
         values = dict(attrs)
+        if tag in ("pre", "code"):
+            self.within.append(tag)
         self.anchors |= {values[key] for key in ("id", "name") if values.get(key)}
         if tag == "a" and values.get("href"):
             self.links.append(values["href"])
@@ -111,9 +115,17 @@ class Page(html.parser.HTMLParser):
         elif tag in ("link", "script", "img", "iframe", "source", "object"):
             self.fetched += [values[key] for key in ("href", "src", "data") if values.get(key)]
 
+    def handle_endtag(self, tag):
+        if tag in ("pre", "code") and self.within:
+            self.within.pop()
+
+    def handle_data(self, data):
+        if self.within == ["code"] and (re.match(r"\w*\n", data) or data.count("\n") > 1):
+            self.blocks_as_words.append(data.strip())
+
 
 def check(folder):
-    """Problems of a rendered site: links and anchors that lead nowhere, and what would be fetched from elsewhere."""
+    """Problems of a rendered site: links and anchors that lead nowhere, what would be fetched from elsewhere, blocks that are shown as words."""
     read = {}
     for there, _, names in os.walk(folder):
         for name in names:
@@ -123,6 +135,8 @@ def check(folder):
                     read[path] = Page(file.read())
     for path, page in sorted(read.items()):
         name = os.path.relpath(path, folder)
+        for text in page.blocks_as_words:
+            yield f"{name}: a block of code is shown as words in a line: {text[:60]!r}"
         for target in page.fetched + page.links:
             parts = urllib.parse.urlsplit(target)
             if parts.scheme in ("data", "mailto"):

@@ -9,6 +9,7 @@ import signal
 import socket
 import subprocess
 import tempfile
+import threading
 import time
 
 import api as rest
@@ -108,7 +109,7 @@ class RealCluster:
 
     def kubeconfig(self, user, token=None):
         path = os.path.join(self.folder, user.replace(":", "-") + ".kubeconfig")
-        written = path + ".new"  # a program that starts meanwhile must not read half of it
+        written = f"{path}.{threading.get_ident()}"  # a program that starts meanwhile must not read half of it, and two threads not write the same
         with open(written, "w", encoding="utf-8") as out:
             out.write(f"""apiVersion: v1
 kind: Config

@@ -23,12 +23,15 @@ for (const file of process.argv.slice(2)) {
 process.exit(wrong > 0 ? 1 : 0);
 """
 SPDX = """
+import Ajv from 'ajv';
 import Ajv2019 from 'ajv/dist/2019.js';
 import addFormats from 'ajv-formats';
 import {readFileSync} from 'node:fs';
-const judge = new Ajv2019.default({strict: false, allErrors: true});
+// The schema is of draft 7 in the tag of version 2.3, and of 2019-09 in branches.
+const schema = JSON.parse(readFileSync(process.argv[2], 'utf8'));
+const judge = new (schema.$schema.includes('draft-07') ? Ajv : Ajv2019).default({strict: false, allErrors: true});
 addFormats.default(judge);
-const valid = judge.compile(JSON.parse(readFileSync(process.argv[2], 'utf8')));
+const valid = judge.compile(schema);
 let wrong = 0;
 for (const file of process.argv.slice(3)) {
   if (!valid(JSON.parse(readFileSync(file, 'utf8')))) { console.error(file, JSON.stringify(valid.errors).slice(0, 2000)); wrong += 1; }

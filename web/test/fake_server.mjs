@@ -17,6 +17,8 @@ export class FakeServer {
     this.revision = 1;
     this.writes = 0;
     this.closed = false;  // credentials have ended
+    this.users = new Set();  // as whom it was asked: '' without impersonation
+    this.hidden = new Map();  // user -> plurals that this one may not list
     for (const [plural, list] of Object.entries(objects)) for (const one of list) this.set(plural, one);
     this.server = createServer((request, answer) => this.answer(request, answer));
   }
@@ -61,13 +63,15 @@ export class FakeServer {
   answer(request, answer) {
     const url = new URL(request.url, 'http://x'), path = url.pathname.split('/').filter(Boolean);
     if (request.method !== 'GET') ++this.writes;
+    const user = request.headers['impersonate-user'] ?? '';
+    this.users.add(user);
     if (this.closed) return this.refuse(answer, 401, 'Unauthorized');
     if (url.pathname === '/version') return this.send(answer, 200, { gitVersion: 'v1.36.2' });
     if (url.pathname === '/apis/resource.k8s.io') return this.send(answer, 200, { kind: 'APIGroup', name: 'resource.k8s.io', versions: [{ groupVersion: 'resource.k8s.io/v1', version: 'v1' }], preferredVersion: { groupVersion: 'resource.k8s.io/v1', version: 'v1' } });
     const plural = path.at(-1), known = GROUPS[plural];
     if (!known) return this.refuse(answer, 404, `the server could not find ${url.pathname}`);
     const watching = url.searchParams.get('watch') === 'true' || url.searchParams.get('watch') === '1', what = `${watching ? 'watch' : 'list'} ${plural}`;
-    if (this.forbidden.has(plural)) return this.refuse(answer, 403, `${plural} is forbidden: User "x" cannot list resource "${plural}"`);
+    if (this.forbidden.has(plural) || this.hidden.get(user)?.has(plural)) return this.refuse(answer, 403, `${plural} is forbidden: User "${user || 'x'}" cannot list resource "${plural}"`);
     if (url.searchParams.get('sendInitialEvents')) return this.refuse(answer, 422, 'sendInitialEvents is forbidden for watch');
     this.counts.set(what, (this.counts.get(what) ?? 0) + 1);
     if (!watching) return this.list(answer, plural, known, url);

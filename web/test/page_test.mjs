@@ -273,6 +273,33 @@ test('it changes within a second, with one list and one watch, whatever is hidde
   closed.close();
 });
 
+test('--as: everything is asked as that user, who sees what that user may', async (browser) => {
+  const fake = await new FakeServer(plainFleet({ nodes: 2, devices: 4, held: 2 })).listen(), config = join(folder, 'as'), page = await browser.page();
+  fake.hidden.set('bob', new Set(['resourceclaims']));
+  writeFileSync(config, kubeconfigOf(fake.address));
+  const mine = await web(['--no-open'], { KUBECONFIG: config });
+  await page.go(mine.url);
+  await page.until("document.querySelectorAll('.card.whole').length === 2 && document.querySelectorAll('.card.free').length === 6", 'what I may see');
+  await stop(mine.process);
+  assert.deepEqual([...fake.users], ['']);
+  fake.users.clear();
+  const server = await web(['--no-open', '--as', 'bob'], { KUBECONFIG: config });
+  await page.go('about:blank');
+  await page.go(server.url);
+  await page.until(`document.querySelectorAll('.card.unknown').length === 8 && ${text('#banner')}.includes('resourceclaims')`, 'what bob may see');
+  const asked = await ask(server.address, '/api/ask', { method: 'POST', headers: { 'X-Dra-Key': await page.value("sessionStorage.getItem('dra-web-key')"), 'Content-Type': 'application/json' }, body: '{"verb":"history","words":["Pod","train-0"],"namespace":"web"}' });
+  assert.equal(asked.status, 200);
+  assert.ok(fake.counts.get('list events') > 0, 'events were asked for');
+  await stop(server.process);
+  const report = join(folder, 'as.html');
+  // Not execFileSync: this process is the API server.
+  assert.equal(await new Promise((resolve) => spawn(dra, ['web', '--as', 'bob', '--output', report], { env: { ...process.env, KUBECONFIG: config } }).on('exit', resolve)), 0);
+  await page.go('file://' + report);
+  await page.until(`document.querySelectorAll('.card.unknown').length === 8 && ${text('#banner')}.includes('resourceclaims')`, 'the report of what bob may see');
+  assert.deepEqual([...fake.users], ['bob'], 'nothing is asked as myself');
+  fake.close();
+});
+
 // ---- hostile texts
 
 test('hostile texts stay text, on the page and in a report', async (browser) => {

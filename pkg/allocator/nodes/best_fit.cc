@@ -18,6 +18,7 @@ void BestFit::clear() {
   demanded_.clear();
   values_.clear();
   prices_.clear();
+  places_.clear();
   forget_costs();
   totals_.clear();
 }
@@ -256,6 +257,7 @@ BestFit::Place BestFit::place_on(NodeId node, const strategy::Cost& cost) {
 void BestFit::drop_outdated() {
   if (kept_version_ == mix_.version() && kept_strategy_ == strategy_) return;
   prices_.clear();
+  places_.clear();
   forget_costs();
   totals_.clear();
   kept_version_ = mix_.version();

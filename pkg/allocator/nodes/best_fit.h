@@ -7,7 +7,8 @@
 // and exactly (except several devices that share counters, if there are more than kMaxCombinations ways). What a node
 // would lose is cached until something on it changes (node_marks.h). Any other request is searched for on every node
 // as in first-fit; then the other solutions of each node are compared, exactly as long as kMaxImproveSteps last. The
-// result is never worse than first-fit's solution on any node that the slice reached.
+// result is never worse than first-fit's solution on any node that the slice reached. The best solution of each node is
+// kept until something on it changes, for the next claims of the same shape (kept_places.h).
 // test/allocharness/strategy_test.cc compares it with brute force. If nothing fits, answer and outcome are those of
 // NodeSearch.
 //
@@ -22,6 +23,7 @@
 #include <vector>
 
 #include "pkg/allocator/decision.h"
+#include "pkg/allocator/nodes/kept_places.h"
 #include "pkg/allocator/nodes/node_marks.h"
 #include "pkg/allocator/nodes/node_search.h"
 #include "pkg/allocator/nodes/pool_values.h"
@@ -168,6 +170,7 @@ class BestFit {
 
   // best_fit_search.cc: anything else
   FoundNodes search_all();
+  FoundNodes search_open(KeptPlaces::Of& kept, std::span<const NodeId> open, size_t others, Place& best);
   void improve(NodeId node, size_t position, uint64_t steps, Place& best);
   strategy::Cost cost_of(const Search& search, NodeId node, size_t position);
   FoundNodes conclude(const Place& best, FoundNodes found);
@@ -187,6 +190,7 @@ class BestFit {
   strategy::RequestMix mix_;
   std::unordered_map<FilterId, Demanded> demanded_;
   std::unordered_map<uint64_t, Prices> prices_;
+  KeptPlaces places_;
   std::vector<NodeTotals> totals_;  // by node
   // The distinct costs of nodes: nodes of one kind mostly cost the same.
   std::vector<strategy::Cost> costs_;

@@ -1,5 +1,6 @@
 // BestFit: claims of any form. Takes the first solution of every node, then compares others while steps last.
 #include <algorithm>
+#include <bit>
 #include <numeric>
 #include <set>
 
@@ -10,26 +11,57 @@ namespace dra::allocator {
 
 using strategy::kMillion;
 FoundNodes BestFit::search_all() {
-  const std::span<const NodeId> order = order_;
-  // All nodes that fit, each with its first solution.
-  FoundNodes found = node_search_.find(*plan_, *request_, order, order.size());
-  if (found.outcome != Outcome::kFeasible || plan_->requests.empty()) return found;
-  std::vector<size_t> position(device_index_.node_slots(), order.size());
-  for (size_t i = order.size(); i-- > 0;)
-    if (order[i] < position.size()) position[order[i]] = i;
+  if (plan_->requests.empty()) return node_search_.find(*plan_, *request_, order_, order_.size());
+  KeptPlaces::Of& kept = places_.of(plan_->shape, request_->cpu_milli);
   Place best;
-  const uint64_t most = plan_->pair_rules.empty() ? kMaxImproveSteps : kMaxImprovePairs;
-  const uint64_t share = std::max(most / found.decisions.size(), kLeastImproveSteps);
-  for (const Decision& decision : found.decisions) {
-    improve(decision.node, position[decision.node], share, best);
+  std::vector<NodeId> open;  // of which nothing valid is known
+  open.reserve(order_.size());
+  for (size_t i = 0; i < order_.size(); ++i) {
+    const NodeId node = order_[i];
+    const KeptPlaces::Place* known =
+        device_index_.knows(node) ? KeptPlaces::find(kept, node, marks_.changed(node), facts_at(i)) : nullptr;
+    if (known == nullptr) {
+      open.push_back(node);
+      continue;
+    }
     ++compared_;
-    if (meter_.stopped() && best.node != inventory::kNone) break;
+    if (best.node == inventory::kNone || better(known->cost, node, best))
+      best = {known->cost, node, known->picks, known->chosen};
   }
-  if (best.node == inventory::kNone) {
-    found.decisions.resize(1);
-    return found;
+  FoundNodes found = search_open(kept, open, compared_, best);
+  if (found.outcome == Outcome::kError || best.node == inventory::kNone) return found;
+  FoundNodes concluded = conclude(best, std::move(found));
+  if (concluded.decisions.empty() || concluded.decisions[0].node != best.node) places_.forget(kept, best.node);
+  return concluded;
+}
+
+// The first solution of every node of `open` that fits; then others, as long as steps last. Replaces `best` by a better
+// one. `others`: nodes that fit beside these.
+FoundNodes BestFit::search_open(KeptPlaces::Of& kept, std::span<const NodeId> open, size_t others, Place& best) {
+  FoundNodes found = node_search_.find(*plan_, *request_, open, open.size());
+  if (found.outcome != Outcome::kFeasible) return found;
+  std::vector<size_t> position(device_index_.node_slots(), order_.size());
+  for (size_t i = order_.size(); i-- > 0;)
+    if (order_[i] < position.size()) position[order_[i]] = i;
+  const uint64_t most = plan_->pair_rules.empty() ? kMaxImproveSteps : kMaxImprovePairs;
+  // A power of two, so that what is kept hardly depends on how many nodes were known then.
+  const uint64_t share = std::max(most / std::bit_ceil(found.decisions.size() + others), kLeastImproveSteps);
+  for (const Decision& decision : found.decisions) {
+    Place here;
+    improve(decision.node, position[decision.node], share, here);
+    ++compared_;
+    const bool whole = !meter_.stopped();
+    if (here.node == inventory::kNone) {
+      if (!whole && best.node != inventory::kNone) break;
+      continue;
+    }
+    if (whole)
+      places_.keep(kept, here.node, {marks_.now(), facts_at(position[here.node]), here.cost, here.picks, here.chosen});
+    if (best.node == inventory::kNone || better(here.cost, here.node, best)) best = std::move(here);
+    if (!whole) break;
   }
-  return conclude(best, std::move(found));
+  if (best.node == inventory::kNone) found.decisions.resize(1);
+  return found;
 }
 
 // Replaces `best` if the node has a better solution.
@@ -43,6 +75,7 @@ void BestFit::improve(NodeId node, size_t position, uint64_t steps, Place& best)
       best.cost = cost;
       best.node = node;
       best.picks = search.picks();
+      for (Pick& pick : best.picks) pick.fit = nullptr;  // of a filter that may be dropped before
       best.chosen = search.chosen();
     }
     return false;
