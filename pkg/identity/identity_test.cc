@@ -106,6 +106,7 @@ TEST(Records, AreReadAsWritten) {
   }
   EXPECT_EQ(read, records);
   EXPECT_TRUE(encode_records({}).empty());
+  for (const auto& [device, record] : records) EXPECT_EQ(decode_record(encode_record(record)), record) << device;
   for (const char* text : {"", "[]", "{}", R"({"devices":1})", R"({"devices":{"d":{"is":[1]}}})",
                            R"({"devices":{"d":{"is":["noblank"]}}})"})
     EXPECT_FALSE(decode_records(text, read)) << text;

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "pkg/identity/record.h"
+
 namespace dra::protocol {
 namespace {
 
@@ -62,7 +64,7 @@ constexpr std::array<UserAnnotation, 16> kUserAnnotations{{
 constexpr std::array<std::string_view, 8> kManagerMarks{{
     "dra-controller-manager/avoided-devices",
     "dra-controller-manager/history",
-    "dra-controller-manager/identities",
+    identity::kRecordAnnotation,
     "dra-controller-manager/leaving",
     "dra-controller-manager/proven",
     "dra-controller-manager/proven-for",
