@@ -151,6 +151,8 @@ constexpr UsedAnnotation kUsedAnnotations[] = {
     {"dra-controller-manager/allow-evictions", 32},
     {"dra-controller-manager/strategy", 64},        // on classes
     {"dra-controller-manager/usage-counter", 256},  // on classes
+    {"dra-controller-manager/shared-silicon", 16},  // on classes
+    {"dra-controller-manager/identities", 16'384},  // on claims (pkg/identity/record.h)
     {"dra-controller-manager/history", 1024},       // on pods (pkg/protocol/history.h)
     {"dra-controller-manager/prefer", 513},         // on claims; a value longer than 512 is ignored
     // On claims, pods and PodGroups (pkg/alignment); a value longer than 1,024 is refused.
@@ -177,6 +179,7 @@ constexpr UsedAnnotation kUsedAnnotations[] = {
     {"dra-controller-manager/exclusive-drivers", 4096},
     {"dra-controller-manager/shared-drivers", 4096},
     {"dra-controller-manager/usage", 512},
+    {"dra-controller-manager/preempts", 512},
     // On volumes and their claims: kube-scheduler's annotation, and those that it reads.
     {kSelectedNodeAnnotation, 256},
     {"pv.kubernetes.io/bind-completed", 16},
