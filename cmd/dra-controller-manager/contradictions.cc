@@ -64,6 +64,9 @@ std::string of_modes(const Flags& flags, const Given& given) {
       {!binds && given("--scheduler-names"),
        "--scheduler-names are names that are ours to bind, and only --scheduling=bind binds; use --scheduling=bind, or "
        "leave --scheduler-names out"},
+      {!binds && word_is(flags, "preemption", {"on", "true"}),
+       "--preemption=on evicts pods for those that this manager binds, and only --scheduling=bind binds; use "
+       "--scheduling=bind, or --preemption=off: kubectl dra whatif preempt advises in every mode"},
       {flags.manager.claim_controller_is_off && !own_claims,
        "--resourceclaim-controller-is-off is of use with --claim-templates=own only; use that, or leave it out"},
       {s.max_evictions_per_rule > 0 && !own_evictions,
@@ -88,6 +91,9 @@ std::string of_controllers(const Flags& flags, const Given& given) {
       {s.device_taint_eviction == manager::DeviceTaintEviction::kOwn && !runs(flags, "tainteviction"),
        "--device-taint-eviction=own evicts pods, and --controllers leaves out tainteviction, which does it; add it, or "
        "use --device-taint-eviction=observe"},
+      {word_is(flags, "preemption", {"on", "true"}) && !runs(flags, "preemption"),
+       "--preemption=on evicts pods, and --controllers leaves out preemption, which does it; add it, or use "
+       "--preemption=off"},
       {given("--scheduling") && !runs(flags, "allocation"),
        "--scheduling says how pods are served, and --controllers leaves out allocation, which does it; add it, or "
        "leave "

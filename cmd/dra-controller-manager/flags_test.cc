@@ -77,7 +77,9 @@ TEST(Flags, OfControllersTakeTheirWordsAndNothingElse) {
       SCOPED_TRACE(name);
       EXPECT_EQ(parse({}).flags->manager.settings.flags.at(name), flag.default_value);
       for (const std::string_view word : flag.words) {
-        const Parsed parsed = parse({"--" + name + "=" + std::string(word)});
+        // Some act in this mode alone.
+        const Parsed parsed =
+            parse({"--scheduling=bind", "--scheduler-names=ours", "--" + name + "=" + std::string(word)});
         ASSERT_TRUE(parsed.flags) << parsed.text;
         EXPECT_EQ(parsed.flags->manager.settings.flags.at(name), word);
       }
@@ -205,6 +207,7 @@ TEST(Flags, ThatContradictEachOtherAreRefused) {
       {"--device-taint-eviction-rate=5", "--device-taint-eviction=observe"},
       {own_claims, "--controllers=*,-claimtemplate"},
       {own_evictions, "--controllers=*,-tainteviction"},
+      {gate, "--preemption=on"},
       {gate, "--controllers=*,-allocation"},
       {"--release-gates", "--controllers=lifecycle"},
       {"--metrics-port=8443", "--secure-port=8443"},

@@ -11,6 +11,7 @@
 #include "controllers/allocation/kept/group_leaders.h"
 #include "controllers/allocation/kept/kept_devices.h"
 #include "controllers/allocation/kept/kept_nodes.h"
+#include "controllers/allocation/kept/promised_devices.h"
 #include "controllers/allocation/options.h"
 #include "controllers/allocation/pod/recreations.h"
 #include "controllers/allocation/pod/why_here.h"
@@ -52,6 +53,8 @@ struct State : reconcile::State {
   KeptNodes kept_nodes;
   // Devices of members that ended, kept until their successors come. Lost: others may take them.
   KeptDevices kept_devices;
+  // Devices that pods were promised. Lost: the pods' events bring them again before the next reconcile.
+  PromisedDevices promised;
   // Evictions of pinned pods that are under way. Lost: each owner may lose Recreations::kAtOnce pods more.
   Recreations recreations;
   // Searches for groups that go on in the next slice. Lost: they begin anew.

@@ -16,6 +16,7 @@ class GroupLeaders;
 class KeptDevices;
 class KeptMembers;
 class KeptNodes;
+class PromisedDevices;
 class WhyHere;
 
 struct Tools {
@@ -26,6 +27,7 @@ struct Tools {
   WhyHere& why_here;
   KeptNodes& kept;
   KeptDevices& kept_devices;
+  const PromisedDevices& promised;
   gang::Gangs& gangs;
   GroupLeaders& leaders;
   KeptMembers& kept_members;

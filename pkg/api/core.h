@@ -199,6 +199,7 @@ struct Pod {
   ResourceList overhead;
   Rare<ResourceList> pod_requests;  // spec.resources.requests (pod level)
   int32_t priority = 0;
+  bool never_preempts = false;  // spec.preemptionPolicy is Never
   std::string priority_class_name;
   std::string pod_group_name;  // spec.schedulingGroup.podGroupName
   std::optional<int64_t> termination_grace_period_seconds;
@@ -206,6 +207,7 @@ struct Pod {
   // status
   std::string phase;  // Pending, Running, Succeeded, Failed, Unknown
   std::string nominated_node_name;
+  int64_t started = 0;           // startTime in seconds since 1970; 0: none
   Rare<KubeletRefusal> refusal;  // only in phase Failed
   std::vector<Condition> conditions;
   std::vector<PodResourceClaimStatus> resource_claim_statuses;

@@ -33,6 +33,8 @@ struct PodGroup {
   // spec.resourceClaims (scheduling.k8s.io; DRAWorkloadResourceClaims): one claim each for all pods of the group. An
   // entry of a pod that equals one of them represents that claim.
   std::vector<PodResourceClaim> resource_claims;
+  // spec.disruptionMode: none or all of its pods are evicted. "PodGroup" in 1.36, {all: {}} from 1.37 on.
+  bool whole = false;
   Rare<UnknownFields> unknown;
 };
 

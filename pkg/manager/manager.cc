@@ -47,6 +47,8 @@ namespace {
 
 // The controller that is paused while somebody else may be making the same claims.
 constexpr std::string_view kClaimMaker = "claimtemplate";
+// The controller that evicts pods for others, and its role.
+constexpr std::string_view kPreemptor = "preemption";
 
 }  // namespace
 
@@ -169,7 +171,8 @@ struct Manager::Impl {
               &w.nodes.store(),
               &w.classes.store(),
               &w.slices.store(),
-              w.taint_rules ? &w.taint_rules->store() : nullptr};
+              w.taint_rules ? &w.taint_rules->store() : nullptr,
+              &w.budgets.store()};
     add_indexes(stores);
     demand = std::make_unique<DemandWatches>(
         reactor, transport, random, w.traits, preflight, nodes,
@@ -426,6 +429,10 @@ struct Manager::Impl {
     }
     protocol::ManagerNotes notes = lease_notes(options, lease_drivers, version);
     notes.usage = usage.trouble();
+    if (controller_runs(options, kPreemptor)) {
+      const std::string why = preflight.why_not(kPreemptor);
+      notes.preempts = why.empty() ? "on" : "Nobody is evicted for pods of higher priority: " + why;
+    }
     const api::StringMap all = protocol::annotations_of(notes);
     return {all.begin(), all.end()};
   }

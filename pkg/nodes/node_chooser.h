@@ -14,6 +14,7 @@
 #include "pkg/api/storage.h"
 #include "pkg/base/clock.h"
 #include "pkg/gang/gang.h"
+#include "pkg/placement/cluster.h"
 #include "pkg/verdict/nodes.h"
 
 namespace dra::nodes {
@@ -115,6 +116,11 @@ class NodeChooser {
 
   // Grows when shape() may have become another text for a pod that did not change.
   virtual uint64_t shapes_version() const { return 0; }
+  // The facts behind all this, for pkg/preempt, which changes them for one question and restores them before it
+  // returns. Null: unknown.
+  virtual placement::Cluster* cluster() { return nullptr; }
+  // The uids of the pods without a node that count on the node that somebody nominated for them.
+  virtual std::vector<std::string> nominated() const { return {}; }
   // The node on which the pod counts now; empty: none, or unknown. Valid until the next change.
   virtual std::string_view counts_on(const api::Pod&) const { return ""; }
 

@@ -107,6 +107,12 @@ void NodeTracker::forget(const std::string& uid) {
   remove_pod(uid);
 }
 
+std::vector<std::string> NodeTracker::nominated() const {
+  std::vector<std::string> uids;
+  for (const auto& [uid, priority] : nominated_) uids.push_back(uid);
+  return uids;
+}
+
 // Nominations come from the server and are not assumptions: they stay.
 void NodeTracker::forget_all() {
   for (const std::string& uid : cluster_.assumed_pods())

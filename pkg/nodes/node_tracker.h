@@ -92,6 +92,8 @@ class NodeTracker : public NodeChooser {
   std::string shape(const api::Pod& pod) const override;
   bool have_same_shape(const api::Pod& a, const api::Pod& b) const override;
   uint64_t shapes_version() const override { return shapes_version_; }
+  placement::Cluster* cluster() override { return &cluster_; }
+  std::vector<std::string> nominated() const override;
   std::string_view counts_on(const api::Pod& pod) const override;
   std::optional<gang::Resources> takes(const api::Pod& pod) const override;
   std::vector<gang::Resources> left_for(const std::vector<const api::Pod*>& pods,

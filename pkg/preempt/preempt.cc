@@ -20,6 +20,7 @@ class Choice {
   Answer make() {
     Answer answer = decide();
     answer.checks = fit_.checks();
+    answer.own_stands = own_.has_value();
     return answer;
   }
 

@@ -46,6 +46,7 @@ struct Answer {
   std::vector<uint32_t> pods;  // kEvict: who goes or moves, sorted. kUndecided: the best set found, perhaps none
   Harm harm;                   // of `pods`
   bool fixed = false;          // the answer is what the promise of these pods says
+  bool own_stands = false;     // these pods have a promise, and it stands
   // Of the pending pods that get a place and, for moves, of those that move; by name.
   std::map<std::string, std::string> placements;
   std::map<std::string, api::AllocationResult> allocations;  // of every claim that is given out

@@ -7,6 +7,7 @@ namespace {
 
 TEST(ManagerLease, WhatIsWrittenIsRead) {
   ManagerNotes notes{"0.1.0", "bind", "", {"dra-scheduler", "other"}, {"gpu.example.com"}, {}};
+  notes.preempts = "on";
   EXPECT_EQ(notes_of(annotations_of(notes)), notes);
   EXPECT_EQ(notes_of({}), ManagerNotes{});
   EXPECT_EQ(notes_of(annotations_of({})), ManagerNotes{});

@@ -52,6 +52,21 @@ const api::Pod* MemoryView::pod(std::string_view key) const {
 const api::ResourceClaim* MemoryView::claim(std::string_view key) const {
   return find_in(claims, key);
 }
+template <typename T>
+std::vector<std::shared_ptr<const T>> all_of_table(const MemoryView::Table<T>& table) {
+  std::vector<std::shared_ptr<const T>> all;
+  for (const auto& [key, object] : table) all.push_back(std::make_shared<const T>(object));
+  return all;
+}
+std::vector<std::shared_ptr<const api::Pod>> MemoryView::all_pods() const {
+  return all_of_table(pods);
+}
+std::vector<std::shared_ptr<const api::ResourceClaim>> MemoryView::all_streamed_claims() const {
+  return all_of_table(claims);
+}
+std::optional<std::vector<std::shared_ptr<const api::PodDisruptionBudget>>> MemoryView::budgets() const {
+  return all_of_table(pod_budgets);
+}
 std::shared_ptr<const api::ResourceClaim> MemoryView::shared_claim(std::string_view key) const {
   const api::ResourceClaim* found = claim(key);
   return found ? std::make_shared<const api::ResourceClaim>(*found) : nullptr;

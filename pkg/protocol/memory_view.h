@@ -26,6 +26,7 @@ class MemoryView : public reconcile::View {
   Table<api::Namespace> namespaces;
   Table<api::DeviceClass> classes;
   Table<api::DeviceTaintRule> rules;
+  Table<api::PodDisruptionBudget> pod_budgets;
   std::map<reconcile::GroupApi, Table<api::PodGroup>> groups;
   std::map<reconcile::GroupApi, reconcile::GroupsKnown> known_groups;  // default: can be read
   // Claims whose state in the watch differs from `claims`.
@@ -59,6 +60,10 @@ class MemoryView : public reconcile::View {
   const api::DeviceTaintRule* taint_rule(std::string_view name) const override;
   std::vector<const api::DeviceTaintRule*> taint_rules() const override;
   const api::ResourceClaim* streamed_claim(std::string_view key) const override;
+  const api::Pod* streamed_pod(std::string_view key) const override { return pod(key); }
+  std::vector<std::shared_ptr<const api::Pod>> all_pods() const override;
+  std::vector<std::shared_ptr<const api::ResourceClaim>> all_streamed_claims() const override;
+  std::optional<std::vector<std::shared_ptr<const api::PodDisruptionBudget>>> budgets() const override;
   std::vector<const api::ResourceClaim*> claims_controlled_by(std::string_view uid) const override;
   std::vector<const api::ResourceClaim*> claims_reserved_for(std::string_view pod_uid) const override;
   const api::ResourceClaim* allocated_claim(std::string_view uid) const override;

@@ -137,9 +137,23 @@ inline constexpr std::array kEventMeanings = std::to_array<EventMeaning>({
     {"PinnedUnschedulable", "Warning", "Pod",
      "The pod has its devices, and kube-scheduler cannot place it on their node. The note quotes kube-scheduler",
      "Delete the pod to free the devices, or make room on the node"},
+    {"Preempted", "Normal", "Pod",
+     "`--preemption=on`: the pod is deleted so that a pod of higher priority gets its place. The note says which, "
+     "where, "
+     "and why this one goes",
+     "Its controller makes another; docs/user/preemption.md says who is never taken"},
+    {"Preempting", "Normal", "Pod",
+     "`--preemption=on`: the pod takes the place of pods of lower priority, which the note names with their budgets",
+     ""},
+    {"PreemptionAdvised", "Normal", "Pod",
+     "`--preemption=on`: the pod would fit if the pods in the note went, but nobody is evicted for it, for the reason "
+     "in the note",
+     "The note says what would change that; docs/user/preemption.md"},
     {"PreferenceIgnored", "Warning", "ResourceClaim",
      "A part of the annotation `dra-controller-manager/prefer` is not understood, or too much",
      "Write `same:<attribute>=<weight>`, separated by commas (docs/user/strategies.md)"},
+    {"PromiseEnded", "Normal", "Pod",
+     "`--preemption=on`: what the pod was promised does not stand any more; the note says why. It chooses again", ""},
     {"RequestsFail", "Warning", "Pod, Lease",
      "Requests of one kind fail, as `patch Pod` with 403. On the Lease one event a cause, however many objects; on "
      "each "
@@ -182,6 +196,14 @@ inline constexpr std::array kConditionMeanings = std::to_array<ConditionMeaning>
     {"PodScheduled", "Pod", "False", "SchedulerError",
      "Bind mode: a request for the pod has failed for more than 15 s, at which the server answers; the message quotes "
      "it"},
+    {"dra-controller-manager/Promise", "Pod", "Unknown", "Promised",
+     "`--preemption=on`: the place that the pod gets when pods of lower priority have gone, and who they are; not "
+     "proven yet, so nobody goes for it. The message is for the manager"},
+    {"dra-controller-manager/Promise", "Pod", "True", "Promised",
+     "The same, proven: those who are named go, one by one. It ends when the pod is bound, or when it no longer "
+     "stands"},
+    {"DisruptionTarget", "Pod", "True", "PreemptionByScheduler",
+     "The pod is about to be deleted: a pod of higher priority takes its place (`--preemption=on`)"},
     {"DisruptionTarget", "Pod", "True", "DeletionByDeviceTaintManager",
      "The pod is about to be deleted because of a device's NoExecute taint"},
     {"EvictionInProgress", "DeviceTaintRule", "False", "NotStarted", "No pod had to go because of the rule"},

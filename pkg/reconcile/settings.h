@@ -48,6 +48,8 @@ struct Settings {
   std::vector<std::string> topology_levels;                  // --topology-levels
   // The controllers' own flags, by name without dashes: Controller::flags.
   std::map<std::string, std::string> flags;
+  // Off only in models, to show what it is for: what pods were promised is not proven before others are evicted.
+  bool prove_promises = true;
   // The feature gate DRADeviceTaints. No flag writes it: manager::settings_of() takes it from the chosen features.
   bool device_taints = true;
 };

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "pkg/api/core.h"
+#include "pkg/api/eviction.h"
 #include "pkg/api/resource.h"
 #include "pkg/api/scheduling.h"
 #include "pkg/base/clock.h"
@@ -65,6 +66,18 @@ class View {
   virtual std::shared_ptr<const api::ResourceClaim> shared_claim(std::string_view key) const = 0;
   // The claim as list and watch alone delivered it.
   virtual const api::ResourceClaim* streamed_claim(std::string_view key) const = 0;
+
+  // The pod as list and watch alone delivered it.
+  virtual const api::Pod* streamed_pod(std::string_view /*key*/) const { return nullptr; }
+
+  // What a choice of victims reads: all pods and, as list and watch alone delivered them, all claims, by name. Visits
+  // every object.
+  virtual std::vector<std::shared_ptr<const api::Pod>> all_pods() const { return {}; }
+  virtual std::vector<std::shared_ptr<const api::ResourceClaim>> all_streamed_claims() const { return {}; }
+  // PodDisruptionBudgets, by name. Nothing: they are not watched, or not listed yet.
+  virtual std::optional<std::vector<std::shared_ptr<const api::PodDisruptionBudget>>> budgets() const {
+    return std::nullopt;
+  }
 
   // Claims whose controlling owner has this uid, by name.
   virtual std::vector<const api::ResourceClaim*> claims_controlled_by(std::string_view uid) const = 0;

@@ -19,6 +19,8 @@ const Place& place_of(const std::string& kind) {
       {"Pod", {"/api/v1", "pods", true}},
       {"Node", {"/api/v1", "nodes", false}},
       {"Namespace", {"/api/v1", "namespaces", false}},
+      {"PriorityClass", {"/apis/scheduling.k8s.io/v1", "priorityclasses", false}},
+      {"PodDisruptionBudget", {"/apis/policy/v1", "poddisruptionbudgets", true}},
       {"PersistentVolume", {"/api/v1", "persistentvolumes", false}},
       {"PersistentVolumeClaim", {"/api/v1", "persistentvolumeclaims", true}},
       {"StorageClass", {"/apis/storage.k8s.io/v1", "storageclasses", false}},

@@ -14,6 +14,7 @@
 #include "pkg/manager/permit/permissions.h"
 #include "pkg/yaml/yaml.h"
 #include "test/integration/cluster.h"
+#include "test/integration/preempting.h"
 
 namespace dra::integration::permissions_test {
 
@@ -84,6 +85,7 @@ manager::ManagerOptions every_mode() {
   options.settings.scheduling = reconcile::Scheduling::kBind;
   options.settings.scheduler_names = {"ours"};
   options.settings.flags["recreate-pinned-pods"] = "on";
+  options.settings.flags["preemption"] = "on";
   options.lease = manager::ManagerOptions::LeaseRef{kNamespace, "dra-controller-manager"};
   options.usage = manager::ManagerOptions::LeaseRef{kNamespace, "dra-controller-manager-usage"};
   return options;
@@ -263,6 +265,18 @@ TEST(Permissions, TheShippedRolesSuffice) {
   EXPECT_EQ(world.cluster().verdict(), "");
   EXPECT_TRUE(world.permissions_check().ok);
   EXPECT_EQ(world.permissions_check().note, "");
+
+  // A pod of high priority takes the place of one of ours.
+  create_priorities(world.cluster().api());
+  world.cluster().api().merge(Api::path("Namespace", "default"),
+                              {{"metadata", {{"labels", {{"dra-controller-manager/preemption", "true"}}}}}});
+  for (const char* name : {"low0", "high0"}) {
+    Json ranked = pod_of_rank(name, {from_template("gpu", "one-gpu")});
+    ranked["spec"]["schedulerName"] = "ours";
+    world.cluster().api().create(ranked);
+    EXPECT_TRUE(world.cluster().eventually([&] { return world.bound(name); }, 30s)) << name;
+  }
+  world.cluster().api().remove(Api::path("Pod", "high0"));
 
   // A tainted device under a running pod: the pod is evicted, and its devices are released.
   const std::string node = world.cluster().api().get(Api::path("Pod", "templated"))["spec"]["nodeName"];

@@ -71,6 +71,7 @@ WRONG = [
     (['scheduling.names=["Bad Name"]', 'scheduling.mode="bind"'], "names"),
     (['deviceTaintEviction="off"'], "deviceTaintEviction"),
     (['recreatePinnedPods="yess"'], "recreatePinnedPods"),
+    (['preemption="yess"'], "preemption"),
     (['ignoreTaints=["no spaces here"]'], "ignoreTaints"),
     (['featureGates={"DRADeviceTaints":"yes"}'], "DRADeviceTaints"),
     (['ignoreUnknownFields=["spec.devices.newField"]'], "ignoreUnknownFields"),
@@ -97,6 +98,7 @@ WRONG = [
     (['policies.actions=["Warn","Deny"]'], "actions"),
     (['scheduling.mode="bind"'], "scheduling.names is empty: name at least one"),
     (['scheduling.names=["a"]'], "choose scheduling.mode=bind or empty scheduling.names"),
+    (['preemption="on"'], "choose preemption=off"),
     (['scheduling.mode="observe"', 'claimTemplates="own"'], "choose claimTemplates=observe"),
     (['scheduling.mode="observe"', 'deviceTaintEviction="own"'], "choose deviceTaintEviction=observe"),
     (['scheduling.mode="observe"', 'test.deviceClassName="gpu"'], "empty test.deviceClassName"),
@@ -152,7 +154,7 @@ class Chart(unittest.TestCase):
 
     def test_each_mode_brings_its_roles(self):
         """Those whose conditions in files/roles.yaml hold. That file is made by the program (test chart_roles)."""
-        defaults = {"scheduling.mode": "gate", "claimTemplates": "observe", "deviceTaintEviction": "observe", "recreatePinnedPods": "off", "usage": "on"}
+        defaults = {"scheduling.mode": "gate", "claimTemplates": "observe", "deviceTaintEviction": "observe", "recreatePinnedPods": "off", "preemption": "off", "usage": "on"}
         for helm in HELMS:
             for settings, changed in (([], {}),
                                       (['claimTemplates="own"'], {"claimTemplates": "own"}),
@@ -161,10 +163,12 @@ class Chart(unittest.TestCase):
                                       (['recreatePinnedPods=true'], {"recreatePinnedPods": "on"}),
                                       (['recreatePinnedPods=false'], {}),
                                       (BIND, {"scheduling.mode": "bind"}),
+                                      ([*BIND, 'preemption="on"'], {"scheduling.mode": "bind", "preemption": "on"}),
                                       (['scheduling.mode="observe"'], {"scheduling.mode": "observe"})):
                 values = {**defaults, **changed}
                 roles = {name for name, conditions in role_conditions().items() if all(values[path] in allowed for path, allowed in conditions)}
-                self.assertEqual("allocation-bind" in roles, settings == BIND)
+                self.assertEqual("allocation-bind" in roles, settings[:len(BIND)] == BIND)
+                self.assertEqual("preemption" in roles, 'preemption="on"' in settings)
                 self.assertEqual("claimtemplate" in roles, settings == ['claimTemplates="own"'])
                 status, text, errors = render(helm, *settings, 'uninstall.releaseGates=false', 'policies.enabled=false')
                 self.assertEqual(status, 0, errors)
@@ -205,7 +209,8 @@ class Chart(unittest.TestCase):
         verbs = {"create": "CREATE", "patch": "UPDATE", "update": "UPDATE", "delete": "DELETE"}
         for helm in HELMS:
             for settings in ([], ['uninstall.releaseGates=false'], ['scheduling.mode="observe"'], ['claimTemplates="own"'], ['deviceTaintEviction="own"'], BIND,
-                             [*BIND, 'recreatePinnedPods="on"', 'claimTemplates="own"', 'deviceTaintEviction="own"']):
+                             [*BIND, 'preemption="on"'],
+                             [*BIND, 'recreatePinnedPods="on"', 'preemption=true', 'claimTemplates="own"', 'deviceTaintEviction="own"']):
                 made = self.rendered(helm, *settings, served=(POLICIES, CLASSES))
                 text = made["ValidatingAdmissionPolicy", "dra-controller-manager.self"]
                 known = set(re.findall(r"'([A-Z]+ [a-z/]+)'", re.search(r"validations:.*?variables\.what in \[(.*?)\]", text, re.DOTALL).group(1)))

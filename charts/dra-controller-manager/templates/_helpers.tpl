@@ -150,6 +150,9 @@ server's answer names core kinds; --api-versions may name only those of policies
 {{- if and (ne $v.scheduling.mode "bind") $v.scheduling.names }}
 {{- fail (printf "scheduling.names is set, but scheduling.mode is %s: pods of these schedulers would never be bound; choose scheduling.mode=bind or empty scheduling.names" $v.scheduling.mode) }}
 {{- end }}
+{{- if and (ne $v.scheduling.mode "bind") (eq (include "dra.word" $v.preemption) "on") }}
+{{- fail (printf "preemption is on, but scheduling.mode is %s: only mode bind places pods itself; choose preemption=off, or scheduling.mode=bind" $v.scheduling.mode) }}
+{{- end }}
 {{- if and (eq $v.scheduling.mode "observe") (ne $v.claimTemplates "observe") }}
 {{- fail "scheduling.mode is observe, which writes nothing, but claimTemplates is own: choose claimTemplates=observe, or scheduling.mode gate or bind" }}
 {{- end }}
@@ -207,7 +210,7 @@ server's answer names core kinds; --api-versions may name only those of policies
 {{- fail "volumes has one named tls, the name of the chart's own for metrics.tlsSecretName: choose another name" }}
 {{- end }}
 {{- end }}
-{{- $taken := dict "claim-templates" "claimTemplates" "scheduling" "scheduling.mode" "scheduler-names" "scheduling.names" "device-taint-eviction" "deviceTaintEviction" "recreate-pinned-pods" "recreatePinnedPods" "usage" "usage" "ignore-taints" "ignoreTaints" "feature-gates" "featureGates" "ignore-unknown-fields" "ignoreUnknownFields" "metrics-port" "metrics.port" "secure-port" "metrics.securePort" "metrics-authentication" "metrics.authentication" "tls-cert-file" "metrics.tlsSecretName" "tls-private-key-file" "metrics.tlsSecretName" "logging-format" "logging.format" "v" "logging.verbosity" "leader-elect-resource-namespace" "the release's namespace" "leader-elect-resource-name" "nothing: the roles name the lease" "release-gates" "uninstall.releaseGates" "leader-elect" "replicas" "bind-address" "nothing: probes come from outside" "release-deadline" "uninstall.deadlineSeconds" "kubeconfig" "nothing: the pod has its own" "master" "nothing: the pod has its own" "context" "nothing: the pod has its own" }}
+{{- $taken := dict "claim-templates" "claimTemplates" "scheduling" "scheduling.mode" "scheduler-names" "scheduling.names" "device-taint-eviction" "deviceTaintEviction" "recreate-pinned-pods" "recreatePinnedPods" "preemption" "preemption" "usage" "usage" "ignore-taints" "ignoreTaints" "feature-gates" "featureGates" "ignore-unknown-fields" "ignoreUnknownFields" "metrics-port" "metrics.port" "secure-port" "metrics.securePort" "metrics-authentication" "metrics.authentication" "tls-cert-file" "metrics.tlsSecretName" "tls-private-key-file" "metrics.tlsSecretName" "logging-format" "logging.format" "v" "logging.verbosity" "leader-elect-resource-namespace" "the release's namespace" "leader-elect-resource-name" "nothing: the roles name the lease" "release-gates" "uninstall.releaseGates" "leader-elect" "replicas" "bind-address" "nothing: probes come from outside" "release-deadline" "uninstall.deadlineSeconds" "kubeconfig" "nothing: the pod has its own" "master" "nothing: the pod has its own" "context" "nothing: the pod has its own" }}
 {{- /* A test compares these with docs/user/flags.md. */}}
 {{- $known := list "kube-api-qps" "kube-api-burst" "resourceclaim-controller-is-off" "controllers" "max-evictions-per-rule" "device-taint-eviction-rate" "kubernetes-version" "strategy" "gang-hold-timeout" "gang-starvation-after" "topology-levels" "allocation-step-budget" "cel-extensions" "strict-selector-errors" "stale-pool-generations" "leader-elect-lease-duration" "leader-elect-renew-deadline" "leader-elect-retry-period" "leader-elect-resource-lock" "controller-shutdown-timeout" }}
 {{- range $v.extraArgs }}

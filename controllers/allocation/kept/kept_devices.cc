@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "controllers/allocation/causes.h"
+#include "controllers/allocation/kept/promised_devices.h"
 #include "controllers/allocation/members/group_members.h"
 #include "pkg/protocol/groups.h"
 #include "pkg/protocol/pod_claims.h"
@@ -161,13 +162,15 @@ std::set<Cause> KeptDevices::drop_due(const View& view) {
   return causes;
 }
 
-KeptFromDecision::KeptFromDecision(inventory::Inventory& inventory, const api::AllocationResult& devices)
-    : inventory_(inventory), any_(!devices.results.empty()) {
-  if (any_) inventory_.assume(kKeptForGroups, devices);
+KeptFromDecision::KeptFromDecision(inventory::Inventory& inventory, const KeptDevices::Kept& kept)
+    : inventory_(inventory), kept_(!kept.devices.results.empty()), promised_(!kept.promised.results.empty()) {
+  if (kept_) inventory_.assume(kKeptForGroups, kept.devices);
+  if (promised_) inventory_.assume(kPromisedToPods, kept.promised);
 }
 
 KeptFromDecision::~KeptFromDecision() {
-  if (any_) inventory_.forget(kKeptForGroups);
+  if (kept_) inventory_.forget(kKeptForGroups);
+  if (promised_) inventory_.forget(kPromisedToPods);
 }
 
 }  // namespace dra::allocation

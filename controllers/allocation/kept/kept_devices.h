@@ -46,6 +46,8 @@ class KeptDevices {
   struct Kept {
     api::AllocationResult devices;
     std::string shown;  // in messages: one of the groups; empty: nothing is kept from the pod
+    // Beside these: what other pods were promised (promised_devices.h).
+    api::AllocationResult promised;
   };
   Kept kept_from(int64_t priority, std::string_view group, WallTime now, const inventory::Inventory& inventory) const;
   // True when something is kept for the group.
@@ -90,14 +92,14 @@ class KeptDevices {
 // While it lives the devices count as held, so nobody is allocated them. Lives for one decision.
 class KeptFromDecision {
  public:
-  KeptFromDecision(inventory::Inventory& inventory, const api::AllocationResult& devices);
+  KeptFromDecision(inventory::Inventory& inventory, const KeptDevices::Kept& kept);
   ~KeptFromDecision();
   KeptFromDecision(const KeptFromDecision&) = delete;
   KeptFromDecision& operator=(const KeptFromDecision&) = delete;
 
  private:
   inventory::Inventory& inventory_;
-  bool any_;
+  bool kept_, promised_;
 };
 
 }  // namespace dra::allocation

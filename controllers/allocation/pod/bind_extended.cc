@@ -137,7 +137,7 @@ ExtendedSearch search_beside_plugins(const PodContext& context, const nodes::Nod
   request.cpu_milli = choice.cpu_milli;
   const DevicesHeldBack held_back(tools.inventory, avoided_devices(context.pod, context.view.now()));
   const KeptDevices::Kept kept = kept_devices_of(context, context.pod.priority);
-  const KeptFromDecision kept_from(tools.inventory, kept.devices);
+  const KeptFromDecision kept_from(tools.inventory, kept);
   search.kept_devices = kept_devices_clause(kept);
   search.found = tools.allocator.find_nodes(request, search.order, 1);
   return search;

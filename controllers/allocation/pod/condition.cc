@@ -7,6 +7,7 @@
 #include "pkg/base/utf8.h"
 #include "pkg/protocol/groups.h"
 #include "pkg/protocol/pod_claims.h"
+#include "pkg/protocol/promise.h"
 #include "pkg/protocol/writes.h"
 #include "pkg/reconcile/reasons.h"
 
@@ -159,6 +160,8 @@ std::optional<Write> write_outage(const View& view, const api::Pod& pod, const s
 // remove.
 void drop_nomination(const PodContext& context, ReconcileResult& out) {
   if (context.role != Role::kToBind || !is_nominated_by_others(context.pod)) return;
+  // While a promise stands the nomination is part of it.
+  if (context.tools.options.preemption && has_promise(context.pod)) return;
   out.add(write_nomination_removed(context.pod, "clear-nomination"));
   if (out.park) out.park_unless_written = std::exchange(out.park, std::nullopt);
 }

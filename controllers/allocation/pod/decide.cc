@@ -95,7 +95,7 @@ void decide_claims(const PodContext& context, ReconcileResult& out) {
   const std::vector<allocator::NodeId> order = numbers_of(choice, tools.inventory);
   const DevicesHeldBack held_back(tools.inventory, avoided_devices(pod, context.view.now()));
   const KeptDevices::Kept kept = kept_devices_of(context, pod.priority);
-  const KeptFromDecision kept_from(tools.inventory, kept.devices);
+  const KeptFromDecision kept_from(tools.inventory, kept);
   if (context.role == Role::kGated || context.role == Role::kToBind) {
     const Neighbours near = neighbours_of(context.view, pod, tools.options);
     const std::string& ignored = near.wish.ignored;

@@ -4,6 +4,7 @@
 #include <string_view>
 
 #include "controllers/allocation/kept/kept_nodes.h"
+#include "controllers/allocation/kept/promised_devices.h"
 #include "pkg/protocol/groups.h"
 
 namespace dra::allocation {
@@ -57,16 +58,25 @@ void refuse_kept_nodes(const Obstacles& obstacles, verdict::NodeFindings& findin
 
 KeptDevices::Kept kept_devices_of(const PodContext& context, int64_t priority) {
   const KeptDevices& devices = context.tools.kept_devices;
-  if (devices.empty()) return {};
-  const std::optional<GroupRef> group = group_of(context.pod);
-  return devices.kept_from(priority, group ? group->key() : "", context.view.now(), context.tools.inventory);
+  KeptDevices::Kept kept;
+  if (!devices.empty()) {
+    const std::optional<GroupRef> group = group_of(context.pod);
+    kept = devices.kept_from(priority, group ? group->key() : "", context.view.now(), context.tools.inventory);
+  }
+  if (!context.tools.promised.empty())
+    kept.promised = context.tools.promised.promised_from(priority, context.pod.metadata.uid, context.tools.inventory);
+  return kept;
 }
 
 std::string kept_devices_clause(const KeptDevices::Kept& kept) {
-  if (kept.shown.empty()) return "";
+  std::string promised;
+  if (const size_t some = kept.promised.results.size(); some > 0)
+    promised = "; " + (some == 1 ? "1 device is" : std::to_string(some) + " devices are") +
+               " promised to pods that take the place of others, of no lower priority than this one";
+  if (kept.shown.empty()) return promised;
   const size_t count = kept.devices.results.size();
-  return "; " + (count == 1 ? "1 device is" : std::to_string(count) + " devices are") + " kept for " + kept.shown +
-         ", until its member that ended comes again";
+  return promised + "; " + (count == 1 ? "1 device is" : std::to_string(count) + " devices are") + " kept for " +
+         kept.shown + ", until its member that ended comes again";
 }
 
 }  // namespace dra::allocation

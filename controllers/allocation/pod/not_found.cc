@@ -6,6 +6,7 @@
 
 #include "controllers/allocation/causes.h"
 #include "controllers/allocation/kept/kept_devices.h"
+#include "controllers/allocation/kept/promised_devices.h"
 #include "controllers/allocation/pod/kept_from.h"
 #include "controllers/allocation/pod/report.h"
 #include "pkg/protocol/avoided.h"
@@ -108,7 +109,8 @@ verdict::Verdict verdict_of(const PodContext& context, const Obstacles& obstacle
   const verdict::NameOfHolder names = [&](std::string_view uid) { return name_of_holder(context, uid); };
   const std::vector<verdict::SetAside> aside{
       {std::string(kHeldBack), std::string(kWhyHeldBack)},
-      {std::string(kKeptForGroups), "kept for a group of pods, one of which comes again"}};
+      {std::string(kKeptForGroups), "kept for a group of pods, one of which comes again"},
+      {std::string(kPromisedToPods), "promised to a pod that takes the place of others"}};
   return verdict::explain({context.tools.inventory, context.tools.allocator, names, verdict::kNamedInSentence, aside},
                           question, findings, passed, found);
 }

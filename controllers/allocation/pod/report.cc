@@ -10,6 +10,7 @@
 #include "pkg/nodes/shape.h"
 #include "pkg/protocol/groups.h"
 #include "pkg/protocol/pod_claims.h"
+#include "pkg/protocol/promise.h"
 #include "pkg/protocol/writes.h"
 
 namespace dra::allocation {
@@ -73,9 +74,12 @@ void park_pod(const PodContext& context, const std::set<Cause>& causes, const Ob
   if (obstacles.on_capacity) all.emplace_back(kCapacityCause);
   if (obstacles.on_pods) all.emplace_back(kPodsCause);
   if (!volume_claim_keys_of(context.pod).empty()) all.emplace_back(kVolumesCause);
-  out.park = Park{
-      std::move(all), context.pod.priority, waits_since(context.view, context.pod),
-      nodes::shape_of(context.pod, context.tools.nodes.shape(context.pod), context.state.claims, obstacles.on_pods)};
+  out.park = Park{std::move(all), context.pod.priority, waits_since(context.view, context.pod),
+                  // What was promised fits this pod alone, whatever others like it are told.
+                  context.tools.options.preemption && has_promise(context.pod)
+                      ? std::string()
+                      : nodes::shape_of(context.pod, context.tools.nodes.shape(context.pod), context.state.claims,
+                                        obstacles.on_pods)};
   out.requeue_in(context.tools.options.retry_parked);
 }
 

@@ -8,6 +8,7 @@
 
 #include "controllers/allocation/allocation_fixture.h"
 #include "controllers/allocation/kept/kept_members.h"
+#include "controllers/allocation/kept/promised_devices.h"
 #include "controllers/allocation/state.h"
 #include "pkg/protocol/leaving.h"
 
@@ -64,12 +65,14 @@ class Steps : public AllocationTest {
   WhyHere why_here;
   KeptNodes kept_nodes;
   KeptDevices kept_devices;
+  PromisedDevices promised;
   gang::Gangs gangs;
   GroupLeaders leaders;
   KeptMembers kept;
   api::Pod pod;
   PodFacts facts;
-  const Tools tools{options, inventory, allocator, nodes, why_here, kept_nodes, kept_devices, gangs, leaders, kept};
+  const Tools tools{options,      inventory, allocator, nodes,   why_here, kept_nodes,
+                    kept_devices, promised,  gangs,     leaders, kept};
 };
 
 struct Case {

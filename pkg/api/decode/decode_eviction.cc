@@ -96,16 +96,8 @@ bool read(const WireValue& v, PodEvictionFacts& out, Trouble& t) {
 bool read(const WireValue& v, PodGroupEvictionFacts& out, Trouble& t) {
   return expect_object(v, t) && read_metadata_in_use(v, out.metadata, Labels::kDropped, t) &&
          section(v, "spec", t, [&](const WireValue& spec) {
-           return field_with(spec, "disruptionMode", t, [&](const WireValue& mode) {
-             if (mode.kind() == WireValue::Kind::kObject) {
-               out.whole = has_member(mode, "all");
-               return true;
-             }
-             std::string text;
-             const bool is_text = read(mode, text, t);
-             out.whole = text == "PodGroup";
-             return is_text;
-           });
+           return field_with(spec, "disruptionMode", t,
+                             [&](const WireValue& mode) { return read_disruption_mode(mode, out.whole, t); });
          });
 }
 

@@ -6,6 +6,7 @@
 #include "pkg/api/pod_bounds.h"
 #include "pkg/api/release.h"
 #include "pkg/base/strings.h"
+#include "pkg/base/timestamp.h"
 #include "pkg/base/utf8.h"
 
 namespace dra::api {
@@ -187,6 +188,21 @@ bool read_extended_status(const WireValue& v, PodExtendedResourceClaimStatus& ou
                     [&](const WireValue& list) { return read_list(list, out.request_mappings, t, read_mapping); });
 }
 
+bool read_preemption_policy(const WireValue& v, Pod& out, Trouble& t) {
+  std::string policy;
+  const bool readable = field(v, "preemptionPolicy", policy, t);
+  out.never_preempts = policy == "Never";
+  return readable;
+}
+
+bool read_start(const WireValue& v, Pod& out, Trouble& t) {
+  std::string text;
+  if (!field(v, "startTime", text, t)) return false;
+  Timestamp time;
+  if (parse_rfc3339(text, time)) out.started = time.seconds();
+  return true;
+}
+
 bool read_pod_spec(const WireValue& v, Pod& out, Trouble& t) {
   return field(v, "nodeName", out.node_name, t) && field(v, "schedulerName", out.scheduler_name, t) &&
          field(v, "restartPolicy", out.restart_policy, t) && field(v, "nodeSelector", out.node_selector, t) &&
@@ -209,7 +225,8 @@ bool read_pod_spec(const WireValue& v, Pod& out, Trouble& t) {
                      return read_quantity_map(map, out.pod_requests.emplace(), t);
                    });
                  }) &&
-         field(v, "priority", out.priority, t) && field(v, "priorityClassName", out.priority_class_name, t) &&
+         field(v, "priority", out.priority, t) && read_preemption_policy(v, out, t) &&
+         field(v, "priorityClassName", out.priority_class_name, t) &&
          section(v, "schedulingGroup", t,
                  [&](const WireValue& group) { return field(group, "podGroupName", out.pod_group_name, t); }) &&
          field(v, "terminationGracePeriodSeconds", out.termination_grace_period_seconds, t) &&
@@ -321,7 +338,7 @@ bool read_refusal(const WireValue& v, Pod& out, Trouble& t) {
 }
 
 bool read_pod_status(const WireValue& v, Pod& out, Trouble& t) {
-  return field(v, "phase", out.phase, t) && read_refusal(v, out, t) &&
+  return field(v, "phase", out.phase, t) && read_refusal(v, out, t) && read_start(v, out, t) &&
          field(v, "nominatedNodeName", out.nominated_node_name, t) && field(v, "conditions", out.conditions, t) &&
          field_with(v, "resourceClaimStatuses", t,
                     [&](const WireValue& list) {

@@ -14,6 +14,18 @@ bool read_group_claim(const WireValue& v, PodResourceClaim& out, Trouble& t) {
          field(v, "resourceClaimTemplateName", out.resource_claim_template_name, t);
 }
 
+bool read_disruption_mode(const WireValue& mode, bool& whole, Trouble& t) {
+  if (mode.kind() == WireValue::Kind::kObject) {
+    WireValue all;
+    whole = mode.find("all", all) && !all.is_null();
+    return true;
+  }
+  std::string text;
+  const bool is_text = read(mode, text, t);
+  whole = text == "PodGroup";
+  return is_text;
+}
+
 bool read(const WireValue& v, PodGroup& out, Trouble& t) {
   size_t levels = 0;
   const bool readable =
@@ -28,6 +40,8 @@ bool read(const WireValue& v, PodGroup& out, Trouble& t) {
                        }) &&
                (out.min_count || field(spec, "minMember", out.min_count, t)) &&
                field(spec, "parentCompositePodGroupName", out.parent, t) &&
+               field_with(spec, "disruptionMode", t,
+                          [&](const WireValue& mode) { return read_disruption_mode(mode, out.whole, t); }) &&
                field(spec, "scheduleTimeoutSeconds", out.schedule_timeout_seconds, t) &&
                field_with(
                    spec, "resourceClaims", t,

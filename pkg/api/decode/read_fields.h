@@ -150,4 +150,7 @@ inline bool quantities(const WireValue& object, std::string_view name, StringMap
   return field_with(object, name, trouble, [&](const WireValue& map) { return read_quantity_map(map, out, trouble); });
 }
 
+// spec.disruptionMode of a PodGroup: a word, or from 1.37 on an object. `whole`: none or all of its pods leave.
+bool read_disruption_mode(const WireValue& mode, bool& whole, Trouble& trouble);
+
 }  // namespace dra::api::detail

@@ -18,7 +18,7 @@ bool is_api_word(std::string_view text) {
       "SchedulingGated", "Infeasible", "Deferred", "Allocated", "RequestsFail", "DeletionByDeviceTaintManager",
       "NoEffect", "Completed", "WaitsForApproval", "PodsPendingEviction", "NotStarted", "NodePorts",
       // policies that decide about evictions
-      "PreemptLowerPriority", "AlwaysAllow", "IfHealthyBudget", "TerminatingOrFailed",
+      "PreemptLowerPriority", "AlwaysAllow", "IfHealthyBudget", "TerminatingOrFailed", "never",
       // scopes of quotas
       "BestEffort", "NotBestEffort", "NotTerminating", "PriorityClass", "CrossNamespacePodAffinity",
       // kinds, groups and versions
@@ -28,7 +28,7 @@ bool is_api_word(std::string_view text) {
       "scheduling.k8s.io/v1alpha2", "scheduling.k8s.io/v1beta1", "scheduling.x-k8s.io/v1alpha1", "pods", "podgroups",
       "scheduling.k8s.io", "status", "binding", "ephemeralcontainers", "resize",
       // what the manager says on its Lease
-      "observe", "gate", "bind", "off", "labels", "all-claims"};
+      "observe", "gate", "bind", "on", "off", "labels", "all-claims"};
   return kWords.contains(text);
 }
 

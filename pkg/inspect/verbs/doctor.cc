@@ -403,10 +403,15 @@ void check_manager(const Objects& objects, Findings& findings) {
   findings.begin("manager", sight.text, sight.health != ManagerHealth::kUnknown);
   switch (sight.health) {
     case ManagerHealth::kServes:
-      for (const auto& [key, lease] : objects.managers.leases)
-        if (const std::string usage = protocol::notes_of(lease->metadata.annotations).usage; !usage.empty())
-          findings.add(Health::kWarning, usage,
+      for (const auto& [key, lease] : objects.managers.leases) {
+        const protocol::ManagerNotes notes = protocol::notes_of(lease->metadata.annotations);
+        if (!notes.usage.empty())
+          findings.add(Health::kWarning, notes.usage,
                        "mend what it names (docs/user/usage.md), or install the manager with usage: off");
+        if (!notes.preempts.empty() && notes.preempts != "on")
+          findings.add(Health::kWarning, notes.preempts,
+                       "mend what it names (docs/user/preemption.md), or install the manager with preemption: off");
+      }
       return;
     case ManagerHealth::kUnknown:
       if (!objects.managers.why_hidden.empty()) findings.add(Health::kWarning, sight.text, sight.to_do);

@@ -5,6 +5,7 @@
 #include "pkg/base/strings.h"
 #include "pkg/inspect/state/unseen.h"
 #include "pkg/inspect/verbs/judge.h"
+#include "pkg/protocol/manager_lease.h"
 #include "pkg/protocol/moves.h"
 
 namespace dra::inspect {
@@ -62,6 +63,21 @@ std::string nodes_text(const preempt::Answer& found) {
   return nodes.size() > 3 ? counted(nodes.size(), "node") : join(nodes, ", ");
 }
 
+// A manager preempts, and an administrator lets the pods of this namespace do so.
+bool manager_evicts(const Objects& objects, const std::string& ns) {
+  const auto known = objects.namespaces.find(ns);
+  if (known == objects.namespaces.end()) return false;
+  const auto label = known->second->metadata.labels.find(protocol::kPreemptionAnnotation);
+  return label != known->second->metadata.labels.end() && label->second == "true" &&
+         std::any_of(objects.managers.leases.begin(), objects.managers.leases.end(), [](const auto& lease) {
+           return protocol::notes_of(lease.second->metadata.annotations).preempts == "on";
+         });
+}
+
+constexpr const char* kManagerEvicts =
+    "the manager evicts them itself (--preemption=on) where nobody else can take what is freed; the pod's events say "
+    "what it does";
+
 void say_verdict(Answer& answer, const EvictionWorld& evictions, const preempt::Answer& found, const ObjectRef& about) {
   const std::string who = pending_text(evictions);
   const bool one = evictions.world().pending.size() == 1;
@@ -88,7 +104,7 @@ void say_verdict(Answer& answer, const EvictionWorld& evictions, const preempt::
                   {{"pods", number}, {"violations", static_cast<uint64_t>(found.harm.violations)}},
                   {victims()}});
       say_broken_budgets(answer, evictions, found.pods);
-      answer.say("AdviceOnly", "This is advice: nobody evicts them.");
+      answer.say("AdviceOnly", "This is advice: kubectl dra evicts nobody.");
       return;
     case Verdict::kNever: {
       const std::string nobody = why_nobody(evictions);
@@ -166,7 +182,10 @@ Result<Answer> whatif_preempt(State& state, const std::string& target, const std
   }
   answer.tables.push_back(victims_table(evictions, found.pods));
   answer.tables.push_back(places_table(evictions, found));
-  if (found.verdict == Verdict::kEvict) note_namespace(answer, objects, ns);
+  if (found.verdict == Verdict::kEvict) {
+    note_namespace(answer, objects, ns);
+    if (manager_evicts(objects, ns)) answer.notes.emplace_back(kManagerEvicts);
+  }
   note_limits_of(answer, evictions, objects, "go");
   return answer;
 }
@@ -188,8 +207,9 @@ void say_who_must_go(Answer& answer, State& state, const api::Pod& pod) {
   for (Statement& statement : told.statements)
     if (statement.code != "AdviceOnly") answer.say(std::move(statement));
   if (found.verdict == Verdict::kEvict)
-    answer.notes.push_back("nobody evicts them: kubectl dra whatif preempt pod/" + pod.metadata.name + " -n " +
-                           pod.metadata.ns + " shows what they hold");
+    answer.notes.push_back(
+        (manager_evicts(objects, pod.metadata.ns) ? std::string(kManagerEvicts) : std::string("nobody evicts them")) +
+        ": kubectl dra whatif preempt pod/" + pod.metadata.name + " -n " + pod.metadata.ns + " shows what they hold");
   for (const std::string& clause : evictions.unknown()) answer.notes.push_back("not known: " + clause);
 }
 

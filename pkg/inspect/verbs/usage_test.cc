@@ -149,6 +149,7 @@ TEST(UsageVerb, DoctorSaysWhyNothingIsCounted) {
   lease->renew_time = "2026-03-01T11:59:59.000000Z";
   protocol::ManagerNotes notes;
   notes.usage = "Usage is not counted: this manager may not get configmaps";
+  notes.preempts = "Nobody is evicted for pods of higher priority: this manager may not list poddisruptionbudgets";
   lease->metadata.annotations = protocol::annotations_of(notes);
   fleet.objects.managers.asked = true;
   fleet.objects.managers.leases["kube-system/dra-controller-manager"] = lease;
@@ -159,6 +160,9 @@ TEST(UsageVerb, DoctorSaysWhyNothingIsCounted) {
   ASSERT_NE(about, found.end());
   EXPECT_EQ(about->check, "manager");
   EXPECT_EQ(about->health, Health::kWarning);
+  EXPECT_EQ(
+      std::count_if(found.begin(), found.end(), [&](const Diagnosis& one) { return one.finding == notes.preempts; }),
+      1);
 }
 
 }  // namespace dra::inspect::usage_test

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <optional>
 
+#include "pkg/protocol/promise.h"
+
 namespace dra::manager {
 
 namespace {
@@ -34,6 +36,9 @@ const std::vector<ModeValue>& mode_values() {
       {"recreatePinnedPods",
        {{"off", [](O& o) { o.settings.flags[std::string(allocation::kRecreateFlag)] = "off"; }},
         {"on", [](O& o) { o.settings.flags[std::string(allocation::kRecreateFlag)] = "on"; }}}},
+      {"preemption",
+       {{"off", [](O& o) { o.settings.flags[std::string(protocol::kPreemptionFlag)] = "off"; }},
+        {"on", [](O& o) { o.settings.flags[std::string(protocol::kPreemptionFlag)] = "on"; }}}},
       {"usage",
        {{"on",
          [](O& o) {

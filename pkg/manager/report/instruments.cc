@@ -116,6 +116,8 @@ Instruments::Instruments(metrics::Registry& r, std::string lease)
                                       {0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1800})),
       evictions_(r.counter("device_taint_eviction_controller_pod_deletions_total",
                            "[ALPHA] Total number of Pods deleted by the device taint eviction controller.")),
+      victims_(r.counter("dra_preemption_victims_total",
+                         "[ALPHA] Pods deleted so that pods of higher priority got their place.")),
       eviction_seconds_(r.histogram("device_taint_eviction_controller_pod_deletion_duration_seconds",
                                     "[ALPHA] Time between the moment a Pod had to be deleted and its deletion.",
                                     {0.005, 0.025, 0.1, 0.5, 1, 2.5, 10, 30, 60, 120, 180, 240})),
@@ -221,6 +223,8 @@ void Instruments::record(const reconcile::Metric& metric) {
     allocation_seconds_.observe(metric.value);
   else if (metric.name == "device_taint_eviction_controller_pod_deletions_total")
     evictions_.increment(metric.value);
+  else if (metric.name == "dra_preemption_victims_total")
+    victims_.increment(metric.value);
   else if (metric.name == "device_taint_eviction_controller_pod_deletion_duration_seconds")
     eviction_seconds_.observe(metric.value);
   else

@@ -87,6 +87,7 @@ class Instruments : public MetricSink {
   metrics::CounterFamily& device_troubles_;
   metrics::Histogram& allocation_seconds_;
   metrics::Counter& evictions_;
+  metrics::Counter& victims_;
   metrics::Histogram& eviction_seconds_;
   const std::string lease_;
   metrics::GaugeFamily& leader_;

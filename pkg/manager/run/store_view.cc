@@ -111,6 +111,19 @@ std::shared_ptr<const api::ResourceClaim> StoreView::shared_claim(std::string_vi
 const api::ResourceClaim* StoreView::streamed_claim(std::string_view key) const {
   return bare(stores_.claims->get_from_stream(key));
 }
+const api::Pod* StoreView::streamed_pod(std::string_view key) const {
+  return bare(stores_.pods->get_from_stream(key));
+}
+std::vector<std::shared_ptr<const api::Pod>> StoreView::all_pods() const {
+  return stores_.pods->list();
+}
+std::vector<std::shared_ptr<const api::ResourceClaim>> StoreView::all_streamed_claims() const {
+  return stores_.claims->list_stream_after("", SIZE_MAX);
+}
+std::optional<std::vector<std::shared_ptr<const api::PodDisruptionBudget>>> StoreView::budgets() const {
+  if (stores_.budgets == nullptr || !stores_.budgets->objects().synced()) return std::nullopt;
+  return stores_.budgets->list();
+}
 std::vector<const api::ResourceClaim*> StoreView::claims_controlled_by(std::string_view uid) const {
   return bare_list(stores_.claims->by_index("controller", uid));
 }

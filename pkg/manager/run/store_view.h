@@ -32,7 +32,8 @@ struct Stores {
   client::Store<api::DeviceClass>* classes = nullptr;
   client::Store<api::ResourceSlice>* slices = nullptr;
   client::Store<api::DeviceTaintRule>* taint_rules = nullptr;  // null: not served
-  const GroupSource* groups = nullptr;                         // null: PodGroups are not watched
+  client::Store<api::PodDisruptionBudget>* budgets = nullptr;
+  const GroupSource* groups = nullptr;  // null: PodGroups are not watched
 };
 
 // Call once, before the stores fill.
@@ -65,6 +66,10 @@ class StoreView : public reconcile::View {
   std::vector<const api::DeviceTaintRule*> taint_rules() const override;
   std::shared_ptr<const api::ResourceClaim> shared_claim(std::string_view key) const override;
   const api::ResourceClaim* streamed_claim(std::string_view key) const override;
+  const api::Pod* streamed_pod(std::string_view key) const override;
+  std::vector<std::shared_ptr<const api::Pod>> all_pods() const override;
+  std::vector<std::shared_ptr<const api::ResourceClaim>> all_streamed_claims() const override;
+  std::optional<std::vector<std::shared_ptr<const api::PodDisruptionBudget>>> budgets() const override;
   std::vector<const api::ResourceClaim*> claims_controlled_by(std::string_view uid) const override;
   std::vector<const api::ResourceClaim*> claims_reserved_for(std::string_view pod_uid) const override;
   const api::ResourceClaim* allocated_claim(std::string_view uid) const override;

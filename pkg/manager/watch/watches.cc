@@ -29,7 +29,9 @@ Watches::Watches(Reactor& reactor, client::Transport& transport, Random& random,
       templates(reactor, transport, random,
                 watching(dra_kind(version, "resourceclaimtemplates", "ResourceClaimTemplate", true)), traits),
       slices(reactor, transport, random, watching(dra_kind(version, "resourceslices", "ResourceSlice", false)), traits),
-      classes(reactor, transport, random, watching(dra_kind(version, "deviceclasses", "DeviceClass", false)), traits) {
+      classes(reactor, transport, random, watching(dra_kind(version, "deviceclasses", "DeviceClass", false)), traits),
+      budgets(reactor, transport, random,
+              watching({"policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget", true}), traits) {
   if (rule_version.empty()) return;
   client::ReflectorOptions rules = watching(dra_kind(rule_version, "devicetaintrules", "DeviceTaintRule", false));
   rules.may_be_absent = true;  // it may disappear meanwhile: behind a gate, or in a version that is removed

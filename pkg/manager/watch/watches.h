@@ -9,6 +9,7 @@
 
 #include "client/informer/informer.h"
 #include "pkg/api/core.h"
+#include "pkg/api/eviction.h"
 #include "pkg/api/resource.h"
 
 namespace dra::manager {
@@ -27,6 +28,7 @@ struct Watches {
     f("resourceclaimtemplates", templates);
     f("resourceslices", slices);
     f("deviceclasses", classes);
+    f("poddisruptionbudgets", budgets);
     if (taint_rules) f("devicetaintrules", *taint_rules);
   }
   // The informers that run; the server would refuse the others.
@@ -51,6 +53,7 @@ struct Watches {
   client::Informer<api::ResourceClaimTemplate> templates;
   client::Informer<api::ResourceSlice> slices;
   client::Informer<api::DeviceClass> classes;
+  client::Informer<api::PodDisruptionBudget> budgets;
   std::optional<client::Informer<api::DeviceTaintRule>> taint_rules;
 };
 

@@ -1,0 +1,164 @@
+#include "pkg/protocol/promise.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "pkg/api/decode/decode.h"
+#include "pkg/api/encode.h"
+#include "pkg/base/json_text.h"
+#include "pkg/base/timestamp.h"
+#include "pkg/protocol/writes.h"
+#include "pkg/reconcile/reasons.h"
+
+namespace dra::protocol {
+
+using namespace reconcile;
+
+namespace {
+
+constexpr std::string_view kPromised = condition_reason(kPromiseCondition, "Promised");
+
+const api::Condition* find(const api::Pod& pod) {
+  const auto found = std::find_if(pod.conditions.begin(), pod.conditions.end(),
+                                  [](const api::Condition& one) { return one.type == kPromiseCondition; });
+  return found == pod.conditions.end() ? nullptr : &*found;
+}
+
+void write_instances(JsonText& out, const char* name, const std::vector<Instance>& all) {
+  out.array(name, [&] {
+    for (const Instance& one : all) out.value(one.key + "/" + one.uid);
+  });
+}
+
+std::string text_of(const Promise& promise) {
+  JsonText out;
+  out.object([&] {
+    out.member("node", promise.node);
+    out.member("since", promise.since);
+    write_instances(out, "victims", promise.victims);
+    write_instances(out, "victimClaims", promise.victim_claims);
+    out.object("allocations", [&] {
+      for (const auto& [claim, allocation] : promise.allocations) {
+        api::AllocationResult devices;
+        devices.results = allocation.results;
+        out.key(claim);
+        api::write(out, devices);
+      }
+    });
+  });
+  return std::move(out).text();
+}
+
+bool read_text(const nlohmann::json& record, const char* name, std::string& out) {
+  const auto found = record.find(name);
+  if (found == record.end() || !found->is_string()) return false;
+  out = found->get<std::string>();
+  return !out.empty();
+}
+
+bool read_instances(const nlohmann::json& record, const char* name, std::vector<Instance>& out) {
+  const auto found = record.find(name);
+  if (found == record.end() || !found->is_array()) return false;
+  for (const nlohmann::json& one : *found) {
+    if (!one.is_string()) return false;
+    const std::string& text = one.get_ref<const std::string&>();
+    const size_t cut = text.rfind('/');
+    if (cut == std::string::npos || cut == text.find('/')) return false;
+    out.push_back({text.substr(0, cut), text.substr(cut + 1)});
+  }
+  return true;
+}
+
+// Read as the status of a claim, by the reader of claims.
+bool read_allocation(const nlohmann::json& value, api::AllocationResult& out) {
+  if (!value.is_object()) return false;
+  const auto claim = api::decode<api::ResourceClaim>(nlohmann::json{
+      {"metadata", {{"name", "promised"}, {"namespace", "promised"}, {"uid", "promised"}}},
+      {"status", {{"allocation", value}}}}.dump());
+  if (!claim || !claim->status.allocation) return false;
+  out.results = claim->status.allocation->results;
+  return true;
+}
+
+Result<Promise> read_promise(const api::Condition& condition) {
+  const auto broken = [](const std::string& what) {
+    return fail(Code::kInvalidArgument, "the condition " + std::string(kPromiseCondition) + " " + what);
+  };
+  if (condition.message.size() > kMaxPromiseBytes) return broken("is longer than 512 KiB");
+  const nlohmann::json record = nlohmann::json::parse(condition.message, nullptr, false);
+  if (!record.is_object()) return broken("is not a JSON object");
+  Promise promise;
+  promise.proven = condition.status == "True";
+  Timestamp since;
+  if (!read_text(record, "node", promise.node)) return broken("names no node");
+  if (!read_text(record, "since", promise.since) || !parse_rfc3339(promise.since, since))
+    return broken("does not say since when it is");
+  if (!read_instances(record, "victims", promise.victims) ||
+      !read_instances(record, "victimClaims", promise.victim_claims))
+    return broken("has no readable list of victims");
+  const auto allocations = record.find("allocations");
+  if (allocations == record.end() || !allocations->is_object()) return broken("has no allocations");
+  for (const auto& [claim, value] : allocations->items())
+    if (!read_allocation(value, promise.allocations[claim])) return broken("has an unreadable allocation of " + claim);
+  return promise;
+}
+
+// `members` adds the members of the status.
+template <class F>
+Write apply(const api::Pod& pod, std::string purpose, F&& members) {
+  JsonText out;
+  out.object([&] {
+    out.member("apiVersion", "v1");
+    out.member("kind", "Pod");
+    out.object("metadata", [&] {
+      out.member("name", pod.metadata.name);
+      out.member("namespace", pod.metadata.ns);
+      out.member("resourceVersion", pod.metadata.resource_version);
+      out.member("uid", pod.metadata.uid);
+    });
+    out.object("status", [&] { members(out); });
+  });
+  Write write;
+  write.verb = Verb::kApply;
+  write.object = ref_of(pod);
+  write.subresource = "status";
+  write.resource_version = pod.metadata.resource_version;
+  write.field_manager = kPromiseManager;
+  write.purpose = std::move(purpose);
+  write.body = std::move(out).text();
+  return write;
+}
+
+}  // namespace
+
+bool has_promise(const api::Pod& pod) {
+  return find(pod) != nullptr;
+}
+
+std::optional<Result<Promise>> promise_of(const api::Pod& pod) {
+  const api::Condition* condition = find(pod);
+  if (condition == nullptr) return std::nullopt;
+  return read_promise(*condition);
+}
+
+Write write_promise(const View& view, const api::Pod& pod, Promise promise) {
+  if (promise.since.empty()) promise.since = format_rfc3339(view.now());
+  return apply(pod, promise.proven ? "prove-promise" : "promise", [&](JsonText& out) {
+    out.array("conditions", [&] {
+      out.object([&] {
+        out.member("lastTransitionTime", format_rfc3339(view.now()));
+        out.member("message", text_of(promise));
+        out.member("reason", kPromised);
+        out.member("status", promise.proven ? "True" : "Unknown");
+        out.member("type", kPromiseCondition);
+      });
+    });
+    out.member("nominatedNodeName", promise.node);
+  });
+}
+
+Write write_promise_removed(const api::Pod& pod) {
+  return apply(pod, "end-promise", [](JsonText&) {});
+}
+
+}  // namespace dra::protocol

@@ -1,0 +1,63 @@
+// The promise of a pod that takes the place of others, as it is written down: a condition of ours in the pod's status,
+// beside status.nominatedNodeName, both under a field manager of their own. Tenants with the role edit cannot write
+// pods/status, and the record ends with the pod.
+//
+//   if (const std::optional<Result<Promise>> written = promise_of(pod)) ...
+//   outcome.add(write_promise(view, pod, promise));        // bound to this version of the pod
+//
+// What is read is a proposal (docs/design/preemption.md): whoever reads it judges it by the objects of now. Pure.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "pkg/api/core.h"
+#include "pkg/api/resource.h"
+#include "pkg/base/error.h"
+#include "pkg/reconcile/effect.h"
+#include "pkg/reconcile/view.h"
+
+namespace dra::protocol {
+
+inline constexpr std::string_view kPromiseCondition = "dra-controller-manager/Promise";
+inline constexpr std::string_view kPromiseManager = "dra-controller-manager-promise";
+
+// The flag without which promises are neither made nor kept, without dashes.
+inline constexpr std::string_view kPreemptionFlag = "preemption";
+
+// At most so many promises stand at a time, half of them of one namespace.
+inline constexpr size_t kMostPromises = 256;
+
+// A longer record is neither written nor read.
+inline constexpr size_t kMaxPromiseBytes = 512 * 1024;
+
+// An object by name and uid: one that was made anew under the same name is another.
+struct Instance {
+  std::string key;  // "namespace/name"
+  std::string uid;
+  bool operator==(const Instance&) const = default;
+};
+
+struct Promise {
+  std::string node;
+  std::map<std::string, api::AllocationResult> allocations;  // "namespace/name" of the claim; its devices alone
+  std::vector<Instance> victims;
+  std::vector<Instance> victim_claims;  // allocated claims that only victims use
+  std::string since;                    // RFC 3339
+  // Seen in the stream at its own write, without another one that excludes it: evictions may begin.
+  bool proven = false;
+  bool operator==(const Promise&) const = default;
+};
+
+// Nothing: the pod has none. An error: it cannot be read.
+std::optional<Result<Promise>> promise_of(const api::Pod& pod);
+bool has_promise(const api::Pod& pod);
+
+// Both are bound to this version of the pod (409 if it changed). Promise::since is set where it is empty.
+reconcile::Write write_promise(const reconcile::View& view, const api::Pod& pod, Promise promise);
+// Removes the condition and, unless others wrote it, the nomination.
+reconcile::Write write_promise_removed(const api::Pod& pod);
+
+}  // namespace dra::protocol
