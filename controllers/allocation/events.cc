@@ -13,6 +13,7 @@
 #include "controllers/allocation/pod/pinned.h"
 #include "controllers/allocation/pod/refused.h"
 #include "pkg/alignment/bears.h"
+#include "pkg/protocol/group_claims.h"
 #include "pkg/protocol/pod_changes.h"
 #include "pkg/protocol/pod_claims.h"
 #include "pkg/protocol/proof.h"
@@ -32,7 +33,7 @@ bool may_count_on_a_node(const View& view, const api::Pod& pod, const Options& o
   const std::vector<std::string> keys = claim_keys_of(pod);
   return std::any_of(keys.begin(), keys.end(), [&](const std::string& key) {
     const api::ResourceClaim* claim = view.claim(key);
-    return claim && is_reserved_for(*claim, pod.metadata.uid);
+    return claim && (is_reserved_for(*claim, pod.metadata.uid) || is_reserved_for_group_of(pod, *claim));
   });
 }
 

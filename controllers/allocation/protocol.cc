@@ -29,18 +29,26 @@ bool is_only_claim(const View& view, const api::Pod& pod, const std::string& ent
   return found;
 }
 
-protocol::ClaimState state_of(const View& view, const api::Pod& pod, std::shared_ptr<const api::ResourceClaim> claim) {
+// `group`: of an entry that is the PodGroup's.
+protocol::ClaimState state_of(const View& view, const api::Pod& pod, std::shared_ptr<const api::ResourceClaim> claim,
+                              const api::PodGroup* group = nullptr) {
+  // By uid: of a PodGroup of the same name that is gone, the reservation is about to go, too.
+  const auto serves_group = [&](const api::ResourceClaim& one) {
+    return group != nullptr && is_reserved_for(one, group->metadata.uid);
+  };
   protocol::ClaimState one;
+  one.of_group = group != nullptr;
+  one.reserved_for_group = serves_group(*claim);
   one.ours = is_allocated_by_us(*claim);
   one.unsure = !one.ours && protocol::needs_proof(*claim);
   one.proven = is_proven(*claim);
-  one.reserved = is_reserved_for(*claim, pod.metadata.uid);
+  one.reserved = one.reserved_for_group || is_reserved_for(*claim, pod.metadata.uid);
   one.listed = is_user(*claim, pod.metadata.uid);
   one.left = has_left(*claim, pod.metadata.uid);
   const api::ResourceClaim* streamed = view.streamed_claim(claim->metadata.key());
   one.in_stream = streamed && streamed->metadata.uid == claim->metadata.uid &&
                   streamed->metadata.resource_version == claim->metadata.resource_version;
-  one.reserved_in_stream = streamed && is_reserved_for(*streamed, pod.metadata.uid);
+  one.reserved_in_stream = streamed && (group ? serves_group(*streamed) : is_reserved_for(*streamed, pod.metadata.uid));
   one.claim = std::move(claim);
   return one;
 }
@@ -70,6 +78,11 @@ std::string how_made_anew(const api::Pod& pod) {
 
 // kube-controller-manager 1.36 finds a claim that somebody deleted in its cache for an hour and does not make it anew.
 std::string why_absent(const View& view, const api::Pod& pod, const Options& options, const MissingClaim& missing) {
+  if (missing.of_group)
+    return "kube-controller-manager has not made the claim of PodGroup " + pod.metadata.ns + "/" + pod.pod_group_name +
+           " for entry " + missing.entry +
+           (missing.name.empty() ? "" : " anew (" + missing.name + " does not exist any more)") +
+           ": the events of the PodGroup say why, or its feature gate DRAWorkloadResourceClaims is off";
   if (!missing.name.empty()) {
     const std::string gone = "ResourceClaim " + pod.metadata.ns + "/" + missing.name + " (entry " + missing.entry +
                              ") does not exist any more; ";
@@ -141,25 +154,35 @@ PodState derive_state(const View& view, const api::Pod& pod, const Options& opti
     state.waits_for = std::move(why);
     state.ordinary_wait = ordinary;
   };
-  const auto note_missing = [&](const std::string& entry, const std::string& name) {
-    if (!state.missing && pod.node_name.empty()) state.missing = MissingClaim{entry, name};
+  const auto note_missing = [&](const std::string& entry, const std::string& name, bool of_group) {
+    if (!state.missing && pod.node_name.empty()) state.missing = MissingClaim{entry, name, of_group};
   };
   for (const api::PodResourceClaim& entry : pod.resource_claims) {
-    if (is_entry_of_group(view, pod, entry)) {
+    const bool of_group = is_entry_of_group(view, pod, entry);
+    const api::PodGroup* group = of_group ? pod_group_of(view, pod) : nullptr;
+    if (of_group) {
       // kube-scheduler serves the pods that are not ours, and nothing is wrong with them.
       const Role role = role_of(pod, options);
       if (role == Role::kBoundBare) continue;
-      wait(why_entry_of_group_waits(pod, entry), role == Role::kExplain);
-      continue;
+      if (options.own_claims && entry.resource_claim_template_name) {
+        wait(why_entry_of_group_waits(pod, entry), role == Role::kExplain);
+        continue;
+      }
+      if (group == nullptr) {
+        wait("PodGroup " + pod.metadata.ns + "/" + pod.pod_group_name + ", whose claim entry \"" + entry.name +
+                 "\" is, does not exist: make it, or delete the pod",
+             view.groups_known(GroupApi::kCore).state == GroupsKnown::State::kListing);
+        continue;
+      }
     }
     ResolvedClaim resolved = resolve_claim(pod, entry);
     if (resolved.state == ResolvedClaim::State::kNotNeeded) continue;
     if (resolved.state == ResolvedClaim::State::kNotCreated) {
       state.unpublished = true;
       resolved = resolve_created_claim(pod, entry);
-      if (!options.own_claims || !is_only_claim(view, pod, entry.name, resolved.name)) {
+      if (of_group || !options.own_claims || !is_only_claim(view, pod, entry.name, resolved.name)) {
         wait("the claim for entry \"" + entry.name + "\" is not created yet", true);
-        note_missing(entry.name, "");
+        note_missing(entry.name, "", of_group);
         continue;
       }
     }
@@ -172,10 +195,17 @@ PodState derive_state(const View& view, const api::Pod& pod, const Options& opti
       wait("ResourceClaim " + pod.metadata.ns + "/" + resolved.name + " (used by pod claim \"" + entry.name +
                "\") does not exist",
            resolved.must_check_owner);
-      if (resolved.must_check_owner) note_missing(entry.name, resolved.name);
+      if (resolved.must_check_owner) note_missing(entry.name, resolved.name, of_group);
       continue;
     }
-    if (resolved.must_check_owner && !is_for_pod(pod, *claim)) {
+    if (of_group && resolved.must_check_owner && !is_made_for(*group, *claim)) {
+      // kube-controller-manager makes another one for the PodGroup of now.
+      wait("claim \"" + resolved.name + "\" of entry \"" + entry.name + "\" was not created for PodGroup " +
+               group->metadata.key() + " (uid " + group->metadata.uid + ")",
+           true);
+      continue;
+    }
+    if (!of_group && resolved.must_check_owner && !is_for_pod(pod, *claim)) {
       wait("claim \"" + resolved.name + "\" of entry \"" + entry.name + "\" was not created for this pod", false);
       continue;
     }
@@ -193,7 +223,9 @@ PodState derive_state(const View& view, const api::Pod& pod, const Options& opti
       continue;
     }
     // It may say that others cannot use the devices.
-    if (const api::UnknownField* field = field_that_keeps_out(*claim, pod.metadata.uid, view.ignored_fields())) {
+    if (const api::UnknownField* field = field_that_keeps_out(
+            *claim, group && is_reserved_for(*claim, group->metadata.uid) ? group->metadata.uid : pod.metadata.uid,
+            view.ignored_fields())) {
       wait("claim \"" + resolved.name + "\" of entry \"" + entry.name + "\": " + api::why_refused(*field), false);
       continue;
     }
@@ -201,7 +233,7 @@ PodState derive_state(const View& view, const api::Pod& pod, const Options& opti
           return known.claim->metadata.uid == claim->metadata.uid;
         }))
       continue;
-    state.claims.push_back(state_of(view, pod, std::move(claim)));
+    state.claims.push_back(state_of(view, pod, std::move(claim), group));
   }
   if (state.missing && state.ordinary_wait) judge_absence(view, pod, options, state);
   // Only a claim that was planned here, or one that is allocated: nobody else can make the former or write the latter.

@@ -32,7 +32,8 @@ Role role_of(const api::Pod& pod, const Options& options);
 // A claim made from a template that does not exist. A few seconds of that are ordinary.
 struct MissingClaim {
   std::string entry;
-  std::string name;  // as the pod's status names it; empty: it was never made
+  std::string name;       // as the pod's status names it; empty: it was never made
+  bool of_group = false;  // a claim of the pod's PodGroup
   std::string id() const { return entry + " " + name; }
 };
 // The topic of the note of a missing claim (its id), made when it is seen to be missing.

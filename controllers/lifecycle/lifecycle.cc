@@ -5,6 +5,7 @@
 
 #include "controllers/lifecycle/health.h"
 #include "pkg/api/pod_bounds.h"
+#include "pkg/protocol/group_claims.h"
 #include "pkg/protocol/pod_claims.h"
 #include "pkg/protocol/proof.h"
 #include "pkg/protocol/users.h"
@@ -34,7 +35,7 @@ bool names(const api::Pod& pod, const api::ResourceClaim& claim) {
   return std::any_of(pod.resource_claims.begin(), pod.resource_claims.end(), [&](const api::PodResourceClaim& entry) {
     const ResolvedClaim resolved = resolve_claim(pod, entry);
     return resolved.state == ResolvedClaim::State::kNamed && resolved.name == claim.metadata.name &&
-           (!resolved.must_check_owner || is_for_pod(pod, claim));
+           (!resolved.must_check_owner || is_for_pod(pod, claim) || is_made_for_group_of(pod, claim));
   });
 }
 
@@ -48,6 +49,7 @@ bool needs_reservation(const api::Pod& pod, const api::ResourceClaim& claim) {
 bool lacks_reservation(const api::Pod& pod, const api::ResourceClaim& claim) {
   if (!claim.status.allocation || claim.metadata.deleting()) return false;
   if (!needs_reservation(pod, claim) || is_reserved_for(claim, pod.metadata.uid)) return false;
+  if (is_reserved_for_group_of(pod, claim)) return false;
   // An allocation of ours may be used only once it is proven; the proof changes the claim, which requeues the key.
   if (needs_proof(claim) && !is_proven(claim)) return false;
   return names(pod, claim);
@@ -127,9 +129,12 @@ class ClaimReconcile {
   // Living pods without a reservation that use the claim, or may use it at any moment.
   std::vector<api::ResourceClaimConsumerReference> unreserved_consumers() const {
     std::vector<api::ResourceClaimConsumerReference> consumers;
-    for (const api::Pod* pod : view_.pods_of_claim(claim_.metadata.key()))
-      if (consumers.size() < api::kMaxReservedFor && lacks_reservation(*pod, claim_))
-        consumers.push_back(pod_reference(*pod));
+    for (const api::Pod* pod : view_.pods_of_claim(claim_.metadata.key())) {
+      if (consumers.size() >= api::kMaxReservedFor || !lacks_reservation(*pod, claim_)) continue;
+      api::ResourceClaimConsumerReference consumer = consumer_for(view_, *pod, claim_);
+      if (std::find(consumers.begin(), consumers.end(), consumer) == consumers.end())
+        consumers.push_back(std::move(consumer));
+    }
     return consumers;
   }
 
@@ -302,7 +307,7 @@ ReconcileResult reserve_for(const View& view, const api::Pod& pod, const Options
       continue;
     }
     std::vector<api::ResourceClaimConsumerReference> consumers = claim->status.reserved_for;
-    consumers.push_back(pod_reference(pod));
+    consumers.push_back(consumer_for(view, pod, *claim));
     outcome.add(write_reservations(*claim, consumers, "reserve"));
   }
   return outcome;

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "pkg/api/selectors.h"
+#include "pkg/protocol/group_claims.h"
 #include "pkg/protocol/pod_claims.h"
 
 namespace dra::tainteviction {
@@ -31,8 +32,8 @@ std::vector<const api::ResourceClaim*> held_claims(const View& view, const api::
   std::vector<const api::ResourceClaim*> held;
   const auto consider = [&](const std::string& name, bool must_check_owner) {
     const api::ResourceClaim* claim = view.claim(pod.metadata.ns + "/" + name);
-    if (!claim || !claim->status.allocation || !is_reserved_for(*claim, pod.metadata.uid)) return;
-    if (must_check_owner && !is_for_pod(pod, *claim)) return;
+    if (!claim || !claim->status.allocation || !is_usable_by(view, pod, *claim)) return;
+    if (must_check_owner && !is_for_pod(pod, *claim) && !is_made_for_group_of(pod, *claim)) return;
     if (std::find(held.begin(), held.end(), claim) == held.end()) held.push_back(claim);
   };
   for (const api::PodResourceClaim& entry : pod.resource_claims) {

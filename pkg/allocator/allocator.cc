@@ -245,6 +245,18 @@ class Allocator::Impl {
     return out;
   }
 
+  SiliconReasons silicon_reasons(const Request& request, std::span<const NodeId> nodes) {
+    meter_.begin_slice({});
+    const std::shared_ptr<const Plan> plan = plan_for(request);
+    return plan->error ? SiliconReasons() : allocator::silicon_reasons(*plan, nodes, device_index_, filters_);
+  }
+
+  std::map<std::string, std::string> plugin_drivers(NodeId node, std::span<const PluginResource> resources) {
+    meter_.begin_slice({});
+    trim();
+    return allocator::plugin_drivers(device_index_, selectors_, node, resources);
+  }
+
   Reasons explain(const Request& request, const ExplainScope& scope) {
     if (!request.lists.empty()) {
       Request plain = request;
@@ -550,6 +562,12 @@ std::vector<GroupsOnNode> Allocator::count_groups(const Request& request, uint32
 }
 Reasons Allocator::explain(const Request& request, const ExplainScope& scope) {
   return impl_->explain(request, scope);
+}
+SiliconReasons Allocator::silicon_reasons(const Request& request, std::span<const NodeId> nodes) {
+  return impl_->silicon_reasons(request, nodes);
+}
+std::map<std::string, std::string> Allocator::plugin_drivers(NodeId node, std::span<const PluginResource> resources) {
+  return impl_->plugin_drivers(node, resources);
 }
 void Allocator::clear_caches() {
   impl_->clear_caches();

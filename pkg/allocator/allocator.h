@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "pkg/allocator/decision.h"
+#include "pkg/allocator/explain/same_silicon.h"
 #include "pkg/allocator/reasons.h"
 #include "pkg/api/resource.h"
 #include "pkg/base/error.h"
@@ -94,6 +95,11 @@ class Allocator {
   Reasons explain(const Request& request, std::span<const NodeId> nodes) {
     return explain(request, {false, nodes, {}});
   }
+
+  // What of the request's devices another name of the same silicon, or a device plugin, keeps from it on these nodes.
+  SiliconReasons silicon_reasons(const Request& request, std::span<const NodeId> nodes);
+  // See same_silicon.h. The caller hands them to DeviceIndex::set_plugin_drivers.
+  std::map<std::string, std::string> plugin_drivers(NodeId node, std::span<const PluginResource> resources);
 
   // The devices of complete pools that the class selects. Nullopt if the class is unknown, one of its selectors is
   // invalid, or the budget or a slice ends before all devices are judged. Judged devices are cached, so that the next

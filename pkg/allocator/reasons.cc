@@ -31,6 +31,10 @@ std::string_view cause_name(Cause cause) {
       return "CapacityShort";
     case Cause::kInUse:
       return "InUse";
+    case Cause::kSameSilicon:
+      return "SameSilicon";
+    case Cause::kDevicePlugin:
+      return "DevicePlugin";
     case Cause::kCounterShort:
       return "CounterShort";
     case Cause::kConstraint:

@@ -36,6 +36,8 @@ enum class Cause : uint8_t {
   kCapacityShort,    // CapacityShort: `detail` is the capacity's name
   kInUse,            // InUse: held by another claim
   kCounterShort,     // CounterShort: `detail` is "set/counter"
+  kSameSilicon,      // SameSilicon: the device is the same hardware as one that a claim holds; see `example`
+  kDevicePlugin,     // DevicePlugin: the device belongs to the device plugin of its node; see `example`
   kConstraint,       // Constraint: `detail` is the attribute: missing on the device, or no value is common to enough
   kLimit,            // Limit: more than 32 results
   kNodeRefused,      // NodeRefused: usable alone, but the pod cannot go to any of its nodes (ExplainScope::passed)

@@ -8,12 +8,22 @@
 namespace dra::api {
 namespace {
 
+// What this project's allocations remember of devices (pkg/identity/record.h). The server bounds an entry to 10 KiB and
+// their number to 64.
+bool read_here(const DeviceAllocationConfiguration& config) {
+  return config.source == "FromClass" && config.opaque->driver == kIdentityDriver;
+}
+bool read_here(const DeviceClaimConfig&) {
+  return false;
+}
+
 template <class Config, class F>
 void drop_large_parameters(std::vector<Config>& configs, F&& dropped) {
   size_t kept = 0;
   for (size_t i = 0; i < configs.size(); ++i) {
     std::optional<OpaqueConfig>& opaque = configs[i].opaque;
     if (!opaque) continue;
+    if (read_here(configs[i])) continue;
     const size_t bytes = opaque->parameters_json.size();
     if (kept + bytes <= kMaxKeptParameters) {
       kept += bytes;

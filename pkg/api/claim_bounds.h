@@ -2,9 +2,9 @@
 //
 // Opaque parameters belong to drivers: here they are only copied into the allocation. Small ones are kept; of the
 // others only the place is kept, and the API server copies them (write_allocation() in pkg/protocol/writes.h).
-// Parameters in an allocation are read by nobody here. Selectors beyond the limit are dropped, and the claim is refused
-// because of them. The node selector of an allocation beyond its limit is replaced by one that matches no node: the
-// devices stay in use, and no pod is placed as if it could reach them.
+// Parameters in an allocation are read by nobody here, but those of kIdentityDriver are, and are kept. Selectors beyond
+// the limit are dropped, and the claim is refused because of them. The node selector of an allocation beyond its limit
+// is replaced by one that matches no node: the devices stay in use, and no pod is placed as if it could reach them.
 #pragma once
 
 #include <cstddef>

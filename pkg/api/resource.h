@@ -26,7 +26,10 @@ inline constexpr std::string_view kDeleteProtectionFinalizer = "resource.kuberne
 inline constexpr std::string_view kPodClaimNameAnnotation = "resource.kubernetes.io/pod-claim-name";
 inline constexpr std::string_view kExtendedResourceClaimAnnotation = "resource.kubernetes.io/extended-resource-claim";
 inline constexpr size_t kMaxAllocationResults = 32;
+// The driver of config entries in which an allocation remembers what its devices are (pkg/identity/record.h).
+inline constexpr std::string_view kIdentityDriver = "identity.dra-controller-manager";
 inline constexpr size_t kMaxReservedFor = 256;
+inline constexpr size_t kMaxAllocationConfigs = 64;  // of an allocation: 32 of classes and 32 of the claim
 
 // ---- ResourceSlice
 // -----------------------------------------------------------------------------------------------------------

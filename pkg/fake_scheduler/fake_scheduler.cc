@@ -7,6 +7,7 @@
 #include "pkg/api/encode.h"
 #include "pkg/base/timestamp.h"
 #include "pkg/placement/storage_facts.h"
+#include "pkg/protocol/group_claims.h"
 #include "pkg/protocol/pod_claims.h"
 
 namespace dra::fake_scheduler {
@@ -393,7 +394,9 @@ void FakeScheduler::report_binding(const Attempt& attempt) {
 // What bindClaim writes for one claim: nothing if the pod is already in reservedFor.
 void FakeScheduler::bind_claim_calls(const Attempt& attempt, size_t index, std::vector<ChainedCall>& calls) const {
   const api::ResourceClaim& claim = *attempt.claims[index];
-  if (claim.status.allocation && protocol::is_reserved_for(claim, attempt.pod->metadata.uid)) return;
+  if (claim.status.allocation && (protocol::is_reserved_for(claim, attempt.pod->metadata.uid) ||
+                                  protocol::is_reserved_for_group_of(*attempt.pod, claim)))
+    return;
   const Json version{{"uid", claim.metadata.uid}, {"resourceVersion", claim.metadata.resource_version}};
   Json consumers = Json::array();
   for (const auto& consumer : claim.status.reserved_for) consumers.push_back(Json::parse(api::encode(consumer)));

@@ -142,6 +142,7 @@ class Audit {
     const std::vector<const HolderRef*> counted = counted_holders(pool, name);
     if (counted.empty()) return 1;
     size_t work = counted.size();
+    same_silicon(pool, name, asked != kNone);
     const uint32_t number = pool.find_device(name);
     if (number == kNone || !pool.shareable(number)) exclusive(pool, name, number, counted);
     if (number == kNone) return work;
@@ -153,6 +154,23 @@ class Audit {
       });
     });
     return work;
+  }
+
+  // Another name of the same hardware is held. In an audit of everybody, each pair is reported at its first name.
+  void same_silicon(const Pool& pool, StrId name, bool everybody) {
+    const std::vector<std::pair<PoolId, StrId>> names{{pool.id, name}};
+    for (const Silicon::Double& pair : device_index_.silicon().doubles(&names, layer_ == Layer::kObserved)) {
+      if (everybody && pair.other < pair.device) continue;
+      std::vector<HolderRef> holders;
+      for (const auto* claims : {&pair.claims, &pair.other_claims})
+        for (const ClaimIndex claim : *claims) holders.emplace_back().claim = claim;
+      std::vector<const HolderRef*> all;
+      for (const HolderRef& holder : holders) all.push_back(&holder);
+      AuditFinding* finding = add(AuditFinding::Kind::kDeviceOverCommitted, pool, text(name), of(all));
+      if (finding != nullptr)
+        finding->message = "device " + finding->device.text() + " is held, and is the same hardware as " +
+                           pair.other.text() + " (" + pair.value + "), which is held too";
+    }
   }
 
   // Different claims on one device that cannot be shared. One claim twice (with two shares) is also one holder too
@@ -300,7 +318,8 @@ class Audit {
     bool known = false;
     pool.for_each_named(name, [&](uint32_t named) { known = known || named == d; });
     if (!known || held != test_bit(pool.charged(), d) || used != test_bit(pool.in_use(), d) ||
-        free != test_bit(pool.available(), d))
+        (free && !pool.is_plugins(d) && !pool.is_excluded(d)) != test_bit(pool.available(), d) ||
+        (free && !pool.is_plugins(d)) != test_bit(pool.available(true), d))
       drift(pool, "the kept state of device " + text(name) + " differs from its holders");
     std::vector<Amount> sums = held && share ? pool.sum_consumed(d, it->second, Layer::kAll) : std::vector<Amount>();
     const std::vector<Amount>* kept = pool.shared(d);

@@ -119,6 +119,18 @@ void DeviceIndex::drop_if_unused(Pool& pool) {
   note_change(id);
 }
 
+// `change` returns the slice that no longer counts, which others may refer to until the end.
+template <class F>
+void DeviceIndex::change_slices(Pool& pool, const PoolBefore& before, const SliceTable* added, F&& change) {
+  const int64_t generation = pool.generation;
+  const std::unique_ptr<SliceTable> gone = change();
+  if (gone) silicon_.note_slice(pool, *gone, -1);
+  after_change(pool, before);
+  if (added != nullptr) silicon_.note_slice(pool, *added, 1);
+  // Slices that counted before do not count now, or the reverse.
+  if (pool.generation != generation) silicon_.note_pool(pool);
+}
+
 void DeviceIndex::apply_slice(const api::ResourceSlice& slice) {
   auto known = slice_pool_.find(slice.metadata.name);
   Pool& pool = pool_for(slice.driver, slice.pool.name);
@@ -129,16 +141,17 @@ void DeviceIndex::apply_slice(const api::ResourceSlice& slice) {
   }
   slice_pool_[slice.metadata.name] = pool.id;
   const PoolBefore before = before_change(pool);
-  const std::unique_ptr<SliceTable> gone =
-      pool.put_slice(std::make_unique<SliceTable>(slice, strings_, shapes_, features_));
-  after_change(pool, before);
+  auto table = std::make_unique<SliceTable>(slice, strings_, shapes_, features_);
+  table->names_silicon = silicon_.concerns(*table);
+  const SliceTable* added = table.get();
+  change_slices(pool, before, added, [&] { return pool.put_slice(std::move(table)); });
+  silicon_.settle();
 }
 
 void DeviceIndex::take_slice(Pool& pool, std::string_view name) {
   {
     const PoolBefore before = before_change(pool);
-    const std::unique_ptr<SliceTable> gone = pool.remove_slice(name);
-    after_change(pool, before);
+    change_slices(pool, before, nullptr, [&] { return pool.remove_slice(name); });
   }
   drop_if_unused(pool);
 }
@@ -149,6 +162,7 @@ void DeviceIndex::remove_slice(std::string_view name) {
   Pool& pool = *pools_[it->second];
   slice_pool_.erase(it);
   take_slice(pool, name);
+  silicon_.settle();
 }
 
 // ---- nodes
@@ -187,9 +201,11 @@ NodeId DeviceIndex::apply_node(std::string_view name, Labels labels) {
   if (node.applied && same) return node.id;
   if (!same) ++moves_version_;
   node.applied = true;
+  silicon_.note_node(node.id);
   ++node.named_version;
   ++nodes_version_;
   ++version_;
+  silicon_.settle();
   return node.id;
 }
 
@@ -204,6 +220,8 @@ void DeviceIndex::remove_node(std::string_view name) {
   ++nodes_version_;
   ++version_;
   forget_if_unnamed(id);
+  silicon_.note_node(id);
+  silicon_.settle();
 }
 
 std::vector<NodeId> DeviceIndex::applied_nodes() const {
@@ -338,10 +356,16 @@ bool DeviceIndex::may_be_usable(const Pool& pool, size_t slice) const {
 
 // ---- classes and taint rules
 
+bool shares_silicon(const api::DeviceClass& device_class) {
+  const auto found = device_class.metadata.annotations.find(std::string(identity::kSharedSiliconAnnotation));
+  return found != device_class.metadata.annotations.end() && found->second == "true";
+}
+
 void DeviceIndex::apply_class(const api::DeviceClass& device_class) {
   ClassEntry& entry = classes_[device_class.metadata.name];
   bool same = entry.object && entry.object->selectors == device_class.selectors &&
-              entry.object->config == device_class.config && entry.object->unknown == device_class.unknown;
+              entry.object->config == device_class.config && entry.object->unknown == device_class.unknown &&
+              shares_silicon(*entry.object) == shares_silicon(device_class);
   entry.object = std::make_shared<const api::DeviceClass>(device_class);
   if (same) return;
   entry.serial = next_serial_++;
@@ -433,6 +457,20 @@ bool DeviceIndex::matches(const api::ResourceSlice& slice) {
 
 // ---- claims
 
+namespace {
+
+// What an allocation remembers of its devices: its own entries, else what was noted later.
+identity::Records records_of(const api::AllocationResult& allocation, const identity::Records* later) {
+  identity::Records records;
+  for (const api::DeviceAllocationConfiguration& entry : allocation.config)
+    if (entry.source == "FromClass" && entry.opaque && entry.opaque->driver == identity::kRecordDriver)
+      identity::decode_records(entry.opaque->parameters_json, records);
+  if (later != nullptr) records.insert(later->begin(), later->end());
+  return records;
+}
+
+}  // namespace
+
 std::optional<ClaimIndex> DeviceIndex::claim_index(std::string_view uid) const {
   auto it = claim_index_.find(uid);
   return it == claim_index_.end() ? std::nullopt : std::optional<ClaimIndex>(it->second);
@@ -459,11 +497,13 @@ void DeviceIndex::drop_layer(ClaimIndex index, bool assumed) {
     (assumed ? holder->assumed : holder->observed) = false;
     if (!assumed) holder->opaque = false;
     if (!holder->assumed && !holder->observed) {
+      silicon_.note_record(pool, held.device, *holder, false);
       if (holder->share != kNoStr) strings_.release(holder->share);
       for (const auto& [capacity, amount] : holder->consumed) strings_.release(capacity);
       it->second.erase(holder);
     }
     StrId device_id = held.device;
+    silicon_.note_holder(pool, device_id);
     bool last = it->second.empty();
     if (last) pool.holders.erase(it);
     pool.for_each_named(device_id, [&pool](uint32_t device) { pool.refresh_device(device); });
@@ -477,7 +517,8 @@ void DeviceIndex::drop_layer(ClaimIndex index, bool assumed) {
 }
 
 void DeviceIndex::add_holder(Pool& pool, StrId device, ClaimIndex index,
-                             const api::DeviceRequestAllocationResult& result, bool assumed, StrId share, bool opaque) {
+                             const api::DeviceRequestAllocationResult& result, bool assumed, StrId share, bool opaque,
+                             std::shared_ptr<const HeldRecord> record) {
   auto [it, fresh] = pool.holders.try_emplace(device);
   if (fresh) strings_.retain(device);
   auto holder = std::find_if(it->second.begin(), it->second.end(),
@@ -493,11 +534,17 @@ void DeviceIndex::add_holder(Pool& pool, StrId device, ClaimIndex index,
     it->second.push_back(std::move(added));
     holder = it->second.end() - 1;
   }
+  if (record != nullptr && holder->record == nullptr) {
+    holder->record = std::move(record);
+    silicon_.note_record(pool, device, *holder, true);
+  }
+  silicon_.note_holder(pool, device);
   (assumed ? holder->assumed : holder->observed) = true;
   if (!assumed) holder->opaque = opaque;  // what is decided here has no such field
 }
 
-void DeviceIndex::set_allocation(std::string_view uid, const api::AllocationResult* allocation, bool assumed) {
+void DeviceIndex::set_allocation(std::string_view uid, const api::AllocationResult* allocation, bool assumed,
+                                 const identity::Records* recorded) {
   bool any = allocation != nullptr && std::any_of(allocation->results.begin(), allocation->results.end(),
                                                   [](const auto& result) { return !result.admin_access; });
   auto known = claim_index_.find(uid);
@@ -522,6 +569,7 @@ void DeviceIndex::set_allocation(std::string_view uid, const api::AllocationResu
   if (assumed) claim.has_assumed = allocation != nullptr;
   const bool opaque =
       allocation != nullptr && api::refusing_field(allocation->unknown, features_.ignored_fields) != nullptr;
+  const identity::Records records = allocation == nullptr ? identity::Records() : records_of(*allocation, recorded);
   for (size_t i = 0; allocation != nullptr && i < allocation->results.size(); ++i) {
     const api::DeviceRequestAllocationResult& result = allocation->results[i];
     if (result.admin_access) continue;
@@ -536,11 +584,16 @@ void DeviceIndex::set_allocation(std::string_view uid, const api::AllocationResu
       if (share != kNoStr) strings_.release(share);
       continue;
     }
-    add_holder(pool, device, index, result, assumed, share, opaque);
+    std::shared_ptr<const HeldRecord> record;
+    if (!records.empty())
+      if (const auto own = records.find(result.driver + "/" + result.pool + "/" + result.device); own != records.end())
+        record = std::make_shared<const HeldRecord>(own->second, strings_);
+    add_holder(pool, device, index, result, assumed, share, opaque, std::move(record));
     claim.held.push_back({pool.id, device, share, assumed});
     pool.for_each_named(device, [&pool](uint32_t number) { pool.refresh_device(number); });
     note_change(pool.id);
   }
+  silicon_.settle();
   if (!claim.held.empty() || claim.has_assumed) return;
   claim_index_.erase(claim_index_.find(uid));
   claim = ClaimUse{};

@@ -13,6 +13,7 @@
 
 #include "pkg/base/strings.h"
 #include "pkg/inventory/pool.h"
+#include "pkg/inventory/silicon.h"
 #include "pkg/inventory/taint_rules.h"
 
 namespace dra::inventory {
@@ -38,9 +39,12 @@ struct ClassEntry {
   uint64_t serial = 0;  // unique; changes with every change of the class
 };
 
+// Requests of the class neither exclude devices of the same silicon nor are excluded by them.
+bool shares_silicon(const api::DeviceClass& device_class);
+
 class DeviceIndex {
  public:
-  explicit DeviceIndex(const Features& features) : features_(features) {}
+  explicit DeviceIndex(const Features& features) : features_(features), silicon_(*this, strings_) {}
   ~DeviceIndex();
 
   const Features& features() const { return features_; }
@@ -59,8 +63,16 @@ class DeviceIndex {
   using Labels = std::shared_ptr<const api::StringMap>;  // never null
   NodeId apply_node(std::string_view name, Labels labels);
   void remove_node(std::string_view name);
-  void set_allocation(std::string_view uid, const api::AllocationResult* allocation, bool assumed);
+  // `recorded`: identities of devices for which the allocation itself has none (pkg/identity/record.h); null: none.
+  void set_allocation(std::string_view uid, const api::AllocationResult* allocation, bool assumed,
+                      const identity::Records* recorded = nullptr);
   void forget_all();
+  // Which devices are one piece of silicon.
+  const Silicon& silicon() const { return silicon_; }
+  void set_identity_rules(const identity::Rules& rules) { silicon_.set_rules(rules); }
+  void set_plugin_drivers(const std::string& node, std::set<std::string, std::less<>> drivers) {
+    silicon_.set_plugin_drivers(node, std::move(drivers));
+  }
 
   // ---- pools
   size_t pool_slots() const { return pools_.size(); }
@@ -137,6 +149,7 @@ class DeviceIndex {
   uint64_t tables_version() const { return next_serial_ + moves_version_ + nodes_version_ + classes_version_; }
 
  private:
+  friend class Silicon;
   struct Node {
     NodeId id = kNone;
     std::string name;
@@ -162,10 +175,13 @@ class DeviceIndex {
   PoolBefore before_change(const Pool& pool) const;
   void after_change(Pool& pool, const PoolBefore& before);
   void take_slice(Pool& pool, std::string_view name);
+  template <class F>
+  void change_slices(Pool& pool, const PoolBefore& before, const SliceTable* added, F&& change);
   void drop_if_unused(Pool& pool);
   void note_change(PoolId id);
+  void note_use(PoolId id) { note_change(id); }
   void add_holder(Pool& pool, StrId device, ClaimIndex claim, const api::DeviceRequestAllocationResult& result,
-                  bool assumed, StrId share, bool opaque);
+                  bool assumed, StrId share, bool opaque, std::shared_ptr<const HeldRecord> record);
   void drop_layer(ClaimIndex claim, bool assumed);
   void touch_rule_pools(const api::DeviceTaintRule& rule);
   bool usable_on(const Where& place, const Node& node) const;
@@ -199,6 +215,7 @@ class DeviceIndex {
   mutable uint64_t next_stamp_ = 1;
   uint64_t version_ = 0;
   size_t device_count_ = 0;
+  Silicon silicon_;
 };
 
 }  // namespace dra::inventory

@@ -240,7 +240,8 @@ bool Inventory::are_free(const api::AllocationResult& allocation) const {
     pool->for_each_named(name, [&](uint32_t device) {
       ++named;
       simple = simple && !pool->shareable(device) && !pool->refuses(device) &&
-               pool->uses_begin(device) == pool->uses_end(device);
+               pool->uses_begin(device) == pool->uses_end(device) && !pool->is_excluded(device) &&
+               !pool->is_plugins(device);
     });
     return named == 1 && simple;
   });

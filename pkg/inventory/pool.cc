@@ -177,7 +177,17 @@ void Pool::refresh_device(uint32_t device) {
 
 void Pool::refresh_available(uint32_t device) {
   bool free = !test_bit(in_use_.data(), device) && (test_bit(charged_.data(), device) || fits_in_use(device));
-  assign_bit(available_.data(), device, free);
+  free = free && !test_bit(plugins_.data(), device);
+  assign_bit(open_.data(), device, free);
+  assign_bit(available_.data(), device, free && !test_bit(excluded_.data(), device));
+}
+
+bool Pool::set_silicon(uint32_t device, bool excluded, bool plugins) {
+  if (is_excluded(device) == excluded && is_plugins(device) == plugins) return false;
+  assign_bit(excluded_.data(), device, excluded);
+  assign_bit(plugins_.data(), device, plugins);
+  refresh_available(device);
+  return true;
 }
 
 namespace {

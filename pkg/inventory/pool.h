@@ -24,6 +24,8 @@ namespace dra::inventory {
 
 using ClaimIndex = uint32_t;
 
+struct HeldRecord;
+
 struct HolderRef {
   ClaimIndex claim = 0;
   StrId share = kNoStr;
@@ -32,6 +34,7 @@ struct HolderRef {
   // Its allocation has a field that this build does not know: nobody else gets more of the device.
   bool opaque = false;
   std::vector<std::pair<StrId, Amount>> consumed;  // by capacity name; of shared devices
+  std::shared_ptr<const HeldRecord> record;        // what the allocation remembers of the device (silicon.h); or null
 };
 
 struct Counter {
@@ -136,6 +139,12 @@ class Pool {
   void for_each_named(StrId device_name, F&& f) const {
     for (DeviceRef ref = names_.find(device_name); ref != kNoDevice; ref = names_.next(ref)) f(number_of(ref));
   }
+  // A device's place while its slice is there, whatever its number.
+  uint32_t number_of(DeviceRef ref) const { return first_[positions_[slot_in(ref)]] + local_in(ref); }
+  DeviceRef ref_of(uint32_t device) const {
+    const size_t s = slice_index(device);
+    return device_ref(part_slots_[s], device - first_[s]);
+  }
   // The lowest number; kNone if the pool publishes no such device.
   uint32_t find_device(StrId name) const;
   // The counters a device consumes. If the pool does not publish all of them, they are kUnpublished.
@@ -150,8 +159,18 @@ class Pool {
   const uint64_t* in_use() const { return in_use_.data(); }
   // Held by any claim: its counters are taken.
   const uint64_t* charged() const { return charged_.data(); }
-  // Not in use, and its counters fit (or are already taken).
+  // Not in use, its counters fit (or are already taken), and nothing held is the same silicon, nor is it the device
+  // plugin's.
   const uint64_t* available() const { return available_.data(); }
+  // The same, whatever holds the same silicon: for requests that share it.
+  const uint64_t* available(bool shares_silicon) const { return shares_silicon ? open_.data() : available_.data(); }
+  // See Silicon.
+  bool is_excluded(uint32_t device) const { return test_bit(excluded_.data(), device); }
+  bool is_plugins(uint32_t device) const { return test_bit(plugins_.data(), device); }
+  const uint64_t* excluded() const { return excluded_.data(); }
+  const uint64_t* plugins() const { return plugins_.data(); }
+  // Whether something changed.
+  bool set_silicon(uint32_t device, bool excluded, bool plugins);
   // Some entries may be unused. kUnpublished represents counters that no slice publishes (the pool is not complete).
   static constexpr uint32_t kUnpublished = 0;
   const std::vector<Counter>& counters() const { return counters_; }
@@ -279,11 +298,6 @@ class Pool {
     while (s + 1 < first_.size() && first_[s + 1] <= device) ++s;
     return s;
   }
-  uint32_t number_of(DeviceRef ref) const { return first_[positions_[slot_in(ref)]] + local_in(ref); }
-  DeviceRef ref_of(uint32_t device) const {
-    const size_t s = slice_index(device);
-    return device_ref(part_slots_[s], device - first_[s]);
-  }
   bool held(StrId device_name) const {
     auto it = holders.find(device_name);
     return it != holders.end() && !it->second.empty();
@@ -363,7 +377,7 @@ class Pool {
   std::map<std::string_view, const Part*> unpublished_;         // by slice: parts with such uses
   std::map<std::string_view, const SliceTable*> naming_alone_;  // by slice: with bare_sets
 
-  Words in_use_, charged_, available_;
+  Words in_use_, charged_, available_, open_, excluded_, plugins_;
   std::unordered_map<DeviceRef, std::vector<Amount>> shared_;
 };
 

@@ -37,7 +37,8 @@ void Pool::add_part(const SliceTable& slice, bool stale) {
   part_slots_.insert(part_slots_.begin() + static_cast<ptrdiff_t>(position), part.slot);
   for (size_t s = position; s < first_.size(); ++s) first_[s] += slice.size();
   first_.insert(first_.begin() + static_cast<ptrdiff_t>(position), first);
-  for (Words* words : {&in_use_, &charged_, &available_}) insert_bits(*words, size_, first, slice.size());
+  for (Words* words : {&in_use_, &charged_, &available_, &open_, &excluded_, &plugins_})
+    insert_bits(*words, size_, first, slice.size());
   size_ += slice.size();
   renumber(position);
 
@@ -80,7 +81,8 @@ void Pool::remove_part(size_t position) {
   names_.erase(part.slot, slice.names);
   if (!part.stale) count_names(slice, false);
 
-  for (Words* words : {&in_use_, &charged_, &available_}) remove_bits(*words, size_, first, count);
+  for (Words* words : {&in_use_, &charged_, &available_, &open_, &excluded_, &plugins_})
+    remove_bits(*words, size_, first, count);
   size_ -= count;
   stale_parts_ -= part.stale;
   slots_[part.slot] = nullptr;
@@ -115,7 +117,7 @@ void Pool::clear_parts() {
   sets_twice_.clear();
   unpublished_.clear();
   naming_alone_.clear();
-  for (Words* words : {&in_use_, &charged_, &available_}) words->clear();
+  for (Words* words : {&in_use_, &charged_, &available_, &open_, &excluded_, &plugins_}) words->clear();
   shared_.clear();
 }
 

@@ -178,6 +178,7 @@ SliceTable::SliceTable(const api::ResourceSlice& slice, Strings& strings, ShapeC
 }
 
 SliceTable::~SliceTable() {
+  faces.reset();
   for (StrId id : names) strings_.release(id);
   for (const AttributeEntry& entry : attrs) {
     strings_.release(entry.key);

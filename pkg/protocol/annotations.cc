@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "pkg/identity/record.h"
+
 namespace dra::protocol {
 namespace {
 
@@ -19,7 +21,7 @@ constexpr std::string_view kRailsValue =
     "`CLAIM/REQUEST + CLAIM/REQUEST by DOMAIN/ATTRIBUTE`, several separated by commas: at most 8 entries, 8 requests "
     "an entry, 1,024 bytes";
 
-constexpr std::array<UserAnnotation, 15> kUserAnnotations{{
+constexpr std::array<UserAnnotation, 16> kUserAnnotations{{
     {"dra-controller-manager/allow-evictions", kRule,
      "the generation of the rule that may evict more pods than the guard allows", "0.1.0", "user/flags.md"},
     {"dra-controller-manager/do-not-move", kPod, "`true`: the pod is not moved so that others fit", "0.1.0",
@@ -47,6 +49,9 @@ constexpr std::array<UserAnnotation, 15> kUserAnnotations{{
      "0.1.0", "user/strategies.md"},
     {"dra-controller-manager/same-across-members", kPod | kGroup, kRailsValue, "0.1.0", "user/pairs.md"},
     {"dra-controller-manager/same-across-members-preferred", kPod | kGroup, kRailsValue, "0.1.0", "user/pairs.md"},
+    {"dra-controller-manager/shared-silicon", kClass,
+     "`true`: requests of the class may take a device of which another name is held, and keep nobody from other names",
+     "0.1.0", "user/same-hardware.md"},
     {"dra-controller-manager/strategy", kClass, "first-fit, best-fit, pack or spread", "0.1.0", "user/strategies.md"},
     {"dra-controller-manager/topology-preferred", kPod | kGroup, kTopologyValue, "0.1.0", "user/groups.md"},
     {"dra-controller-manager/topology-required", kPod | kGroup, kTopologyValue, "0.1.0", "user/groups.md"},
@@ -56,9 +61,10 @@ constexpr std::array<UserAnnotation, 15> kUserAnnotations{{
      "0.1.0", "user/usage.md"},
 }};
 
-constexpr std::array<std::string_view, 7> kManagerMarks{{
+constexpr std::array<std::string_view, 8> kManagerMarks{{
     "dra-controller-manager/avoided-devices",
     "dra-controller-manager/history",
+    identity::kRecordAnnotation,
     "dra-controller-manager/leaving",
     "dra-controller-manager/proven",
     "dra-controller-manager/proven-for",

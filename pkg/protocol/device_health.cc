@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "pkg/base/utf8.h"
+#include "pkg/protocol/group_claims.h"
 #include "pkg/protocol/pod_claims.h"
 
 namespace dra::protocol {
@@ -91,7 +92,8 @@ std::vector<DeviceTrouble> troubles_of(const api::ResourceClaim& claim, const in
 
 std::vector<DeviceTrouble> troubles_of(const api::Pod& pod, const api::ResourceClaim& claim) {
   std::vector<DeviceTrouble> troubles;
-  if (pod.terminal() || pod.metadata.ns != claim.metadata.ns || !is_reserved_for(claim, pod.metadata.uid))
+  if (pod.terminal() || pod.metadata.ns != claim.metadata.ns ||
+      (!is_reserved_for(claim, pod.metadata.uid) && !is_reserved_for_group_of(pod, claim)))
     return troubles;
   for (const api::UnhealthyDevice& device : pod.unhealthy_devices) {
     const auto entry = std::find_if(pod.resource_claims.begin(), pod.resource_claims.end(),

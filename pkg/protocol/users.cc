@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "pkg/protocol/group_claims.h"
 #include "pkg/protocol/pod_claims.h"
 #include "pkg/protocol/proof.h"
 #include "pkg/protocol/writes.h"
@@ -64,7 +65,10 @@ std::optional<std::string> users_value(const std::vector<User>& users) {
 namespace {
 
 Fate fate_of_left(const View& view, const api::ResourceClaim& claim, const User& user, ReconcileResult& outcome) {
-  if (is_reserved_for(claim, user.uid)) return Fate::kAlive;
+  // Of a PodGroup's reservation kubelet reads the name alone.
+  const auto& reserved = claim.status.reserved_for;
+  if (is_reserved_for(claim, user.uid) || std::any_of(reserved.begin(), reserved.end(), is_group_reference))
+    return Fate::kAlive;
   const Ref ref{Kind::kPod, claim.metadata.ns, user.name, user.uid};
   std::string seen = claim.metadata.uid + "@" + claim.metadata.resource_version;
   switch (view.live_presence_after(ref, seen)) {

@@ -72,6 +72,10 @@ std::string problem_words(const RequestVerdict& request, const DeviceGroup& grou
       return "that need feature gate " + clean(group.text, kMaxText);
     case DeviceProblem::kLimit:
       return with("usable, but beyond the limit", group.text);
+    case DeviceProblem::kSameSilicon:
+      return with("the same hardware as what is in use", group.text);
+    case DeviceProblem::kPlugin:
+      return with("served by a device plugin", group.text);
     case DeviceProblem::kSetAside:
       return clean(group.text, kMaxText);
   }

@@ -39,6 +39,10 @@ DeviceProblem problem_of(const allocator::CauseCount& count) {
       return DeviceProblem::kHeld;
     case Cause::kCounterShort:
       return count.holders.empty() && !count.holders_sampled ? DeviceProblem::kCounter : DeviceProblem::kCut;
+    case Cause::kSameSilicon:
+      return DeviceProblem::kSameSilicon;
+    case Cause::kDevicePlugin:
+      return DeviceProblem::kPlugin;
     case Cause::kConstraint:
       return DeviceProblem::kConstraint;
     case Cause::kLimit:
@@ -417,10 +421,10 @@ void pin_nodes(NodeFindings& findings, std::vector<inventory::NodeId>& passed, c
 }
 
 std::string_view device_problem_name(DeviceProblem problem) {
-  static constexpr std::array<std::string_view, 16> kNames = {
-      "Free",         "FreeElsewhere", "Held",          "Cut",        "Counter",        "Capacity",
-      "Taint",        "Selector",      "SelectorFails", "Constraint", "PoolIncomplete", "PoolInvalid",
-      "UnknownField", "Feature",       "Limit",         "SetAside"};
+  static constexpr std::array<std::string_view, 18> kNames = {
+      "Free",         "FreeElsewhere", "Held",          "Cut",         "Counter",        "Capacity",
+      "Taint",        "Selector",      "SelectorFails", "Constraint",  "PoolIncomplete", "PoolInvalid",
+      "UnknownField", "Feature",       "Limit",         "SameSilicon", "Plugin",         "SetAside"};
   return kNames.at(static_cast<size_t>(problem));
 }
 

@@ -61,6 +61,8 @@ enum class DeviceProblem : uint8_t {
   kUnknownField,    // it or its pool has a field that this build does not know (`text`: why, and what to do)
   kFeature,         // needs a feature gate that is off (`text`)
   kLimit,           // usable, but a claim can have at most 32
+  kSameSilicon,     // the same hardware as a device that is held (`text`: which, and by which value)
+  kPlugin,          // the device plugin of its node serves it (`text`)
   kSetAside,        // kept from this pod (`text`: why); no claim holds it
 };
 std::string_view device_problem_name(DeviceProblem problem);  // "Held"; part of the interface

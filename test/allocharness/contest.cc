@@ -1,6 +1,11 @@
 #include "test/allocharness/contest.h"
 
 #include <map>
+#include <set>
+
+#include "pkg/api/plugin_resources.h"
+#include "pkg/identity/record.h"
+#include "pkg/inventory/device_index.h"
 
 namespace dra::allocharness {
 namespace {
@@ -24,10 +29,12 @@ Result<std::unique_ptr<Contest>> Contest::make(const oracle::World& world, const
   std::unique_ptr<Contest> contest(new Contest(*features));
   contest->fill(world);
   contest->allocator_ = std::make_unique<allocator::Allocator>(contest->inventory_, options, contest->random_);
+  contest->find_plugins(world);
   return contest;
 }
 
 void Contest::fill(const oracle::World& world) {
+  if (world.identity_rules != identity::Rules()) inventory_.device_index().set_identity_rules(world.identity_rules);
   for (const api::DeviceClass& device_class : world.classes) inventory_.apply_class(device_class);
   for (const api::Node& node : world.nodes)
     nodes_.push_back(inventory_.apply_node(node.metadata.name, node.metadata.labels));
@@ -40,8 +47,34 @@ void Contest::fill(const oracle::World& world) {
   }
   for (const api::DeviceTaintRule& rule : world.taint_rules) inventory_.apply_taint_rule(rule);
   hold(world);
+  for (const oracle::DeviceName& name : world.admin_held) {
+    api::AllocationResult allocation;
+    allocation.results.push_back(held_entry(name));
+    allocation.results[0].admin_access = true;
+    inventory_.apply_allocation("admin-" + name.text(), allocation);
+  }
   for (const api::ResourceClaim& claim : world.claims)
     request_.claims.push_back(std::make_shared<const api::ResourceClaim>(claim));
+}
+
+// As the manager does it: which nodes' devices belong to a device plugin.
+void Contest::find_plugins(const oracle::World& world) {
+  for (size_t n = 0; n < nodes_.size(); ++n) {
+    const api::Node& node = world.nodes[n];
+    std::map<std::string, allocator::PluginResource> resources;
+    for (const auto& [name, amount] : node.allocatable)
+      if (api::offers(node, name)) resources[name].offered = true;
+    for (const api::Pod& pod : world.pods)
+      if (pod.node_name == node.metadata.name)
+        for (const std::string& name : api::plugin_resources(pod)) resources[name].used = true;
+    std::vector<allocator::PluginResource> list;
+    for (auto& [name, resource] : resources) list.push_back({name, resource.offered, resource.used});
+    if (list.empty()) continue;
+    plugins_[node.metadata.name] = allocator_->plugin_drivers(nodes_[n], list);
+    std::set<std::string, std::less<>> drivers;
+    for (const auto& [driver, resource] : plugins_[node.metadata.name]) drivers.insert(driver);
+    inventory_.device_index().set_plugin_drivers(node.metadata.name, std::move(drivers));
+  }
 }
 
 // Every device and every share is held by a claim of its own; a device's consumed capacity belongs to its first share.
@@ -49,6 +82,12 @@ void Contest::hold(const oracle::World& world) {
   int holder = 0;
   auto apply = [&](api::DeviceRequestAllocationResult entry) {
     api::AllocationResult allocation;
+    identity::Records records;
+    if (const auto own = world.recorded.find({entry.driver, entry.pool, entry.device}); own != world.recorded.end())
+      records.emplace(own->first.text(), own->second);
+    for (std::string& text : identity::encode_records(records))
+      allocation.config.push_back(
+          {"FromClass", {}, api::OpaqueConfig{std::string(identity::kRecordDriver), std::move(text)}});
     allocation.results.push_back(std::move(entry));
     inventory_.apply_allocation("holder-" + std::to_string(holder++), allocation);
   };

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "pkg/base/timestamp.h"
+#include "pkg/protocol/group_claims.h"
 #include "pkg/protocol/groups.h"
 #include "pkg/protocol/leaving.h"
 #include "pkg/protocol/pod_claims.h"
@@ -139,7 +140,7 @@ ArbitrationModel::Applied ArbitrationModel::apply_to_claim(const reconcile::Writ
       if (write.purpose == "withdraw") ++stats_.withdrawals;
       const auto users = protocol::users_of(*claim);  // the lifecycle controller frees such claims too
       if (std::any_of(users.begin(), users.end(), [](const auto& user) { return user.left; })) ++stats_.left_unbound;
-      freed(*claim);
+      freed(*claim, write.purpose);
       claim->status.allocation.reset();
     }
   }
@@ -177,6 +178,9 @@ ArbitrationModel::Applied ArbitrationModel::apply_to_claim(const reconcile::Writ
     const auto pod = pods_.objects.find("d/" + consumer.name);
     if (pod != pods_.objects.end() && has_started(*pod->second)) use(*pod->second, *claim);
   }
+  for (const auto& [name, pod] : pods_.objects)
+    if (!pod->pod_group_name.empty() && claim->status.allocation && has_started(*pod) && may_use(*pod, *claim))
+      use(*pod, *claim);
   return {revision_, gone ? nullptr : claims_.objects.at(key), nullptr};
 }
 
@@ -253,8 +257,14 @@ void ArbitrationModel::bind_by_others(bool only_leaving) {
 void ArbitrationModel::lift_gate(const api::Pod& pod) {
   for (const std::string& key : protocol::claim_keys_of(pod)) {
     const auto claim = claims_.objects.find(key);
-    if (claim == claims_.objects.end() || !claim->second->status.allocation ||
-        !protocol::is_reserved_for(*claim->second, pod.metadata.uid)) {
+    // kube-scheduler's Unreserve of another pod took the group's reservation away meanwhile. It is made again, and the
+    // list of users keeps the allocation until then.
+    if (claim != claims_.objects.end() && claim->second->status.allocation && unreserved_.contains(key) &&
+        protocol::is_user(*claim->second, pod.metadata.uid)) {
+      ungated_with_[claim->second->metadata.uid].insert(pod.metadata.key());
+      continue;
+    }
+    if (claim == claims_.objects.end() || !claim->second->status.allocation || !may_use(pod, *claim->second)) {
       violations_.push_back("pod " + pod.metadata.key() + " was launched without its claim " + key);
       continue;
     }
@@ -279,9 +289,10 @@ void ArbitrationModel::stop_using(const api::ResourceClaim& claim, const std::st
 }
 
 // A writer removes the allocation.
-void ArbitrationModel::freed(const api::ResourceClaim& claim) {
+void ArbitrationModel::freed(const api::ResourceClaim& claim, const std::string& by) {
   for (const std::string& pod : ungated_with_[claim.metadata.uid])
-    violations_.push_back("claim " + claim.metadata.key() + " was taken from " + pod + ", which was launched with it");
+    violations_.push_back("claim " + claim.metadata.key() + " was taken from " + pod +
+                          ", which was launched with it, by " + by);
   ungated_with_.erase(claim.metadata.uid);
 }
 
@@ -304,11 +315,17 @@ bool ArbitrationModel::is_named_by_bound(const std::string& claim) const {
 void ArbitrationModel::unreserve() {
   std::vector<std::shared_ptr<const api::Pod>> released;
   for (const auto& [key, pod] : pods_.objects)
-    if (!is_to_bind(*pod) && has_started(*pod)) released.push_back(pod);
+    if (!is_to_bind(*pod) && !is_stock(*pod) && has_started(*pod)) released.push_back(pod);
   if (released.empty()) return;
   const auto pod = released[random_.below(released.size())];
   for (const std::string& key : protocol::claim_keys_of(*pod)) {
     const auto claim = claims_.objects.find(key);
+    if (claim != claims_.objects.end())
+      if (auto stripped = std::make_shared<api::ResourceClaim>(*claim->second); unreserve_group(*stripped, *pod)) {
+        put<api::ResourceClaim>(claims_, key, stripped);
+        ++stats_.unreserved;
+        continue;
+      }
     if (claim == claims_.objects.end() || !protocol::is_reserved_for(*claim->second, pod->metadata.uid)) continue;
     auto stripped = std::make_shared<api::ResourceClaim>(*claim->second);
     std::erase_if(stripped->status.reserved_for, [&](const auto& c) { return c.uid == pod->metadata.uid; });
@@ -422,6 +439,7 @@ void ArbitrationModel::check_group(const api::Pod& pod) {
 void ArbitrationModel::add_pod() {
   if (options_.rails && random_.below(2) == 0) return add_joiner();
   if (options_.groups && random_.below(2) == 0) return add_group();
+  if (options_.group_claims && random_.below(2) == 0) return add_group_member();
   if (pods_.objects.size() >= options_.pods) return;
   const bool tenants = options_.forger != Forger::kNone && next_pod_ % 2 == 1;
   const std::string name = (tenants ? "t" : "p") + std::to_string(next_pod_++);
@@ -431,7 +449,8 @@ void ArbitrationModel::add_pod() {
 }
 
 // Also creates its claims.
-std::shared_ptr<api::Pod> ArbitrationModel::make_pod(const std::string& name, bool shares, bool to_bind) {
+std::shared_ptr<api::Pod> ArbitrationModel::make_pod(const std::string& name, bool shares, bool to_bind,
+                                                     std::optional<size_t> own_claims) {
   auto pod = std::make_shared<api::Pod>();
   pod->metadata.ns = "d";
   pod->metadata.name = name;
@@ -445,7 +464,7 @@ std::shared_ptr<api::Pod> ArbitrationModel::make_pod(const std::string& name, bo
     make_shared_claims();
     pod->resource_claims.push_back({"shared", shared_name(random_.below(options_.shared)), std::nullopt});
   }
-  const size_t claims = shares ? random_.below(2) : 1 + random_.below(2);
+  const size_t claims = own_claims ? *own_claims : shares ? random_.below(2) : 1 + random_.below(2);
   for (size_t i = 0; i < claims; ++i) {
     const std::string claim = name + "-c" + std::to_string(i);
     pod->resource_claims.push_back({"e" + std::to_string(i), claim, std::nullopt});
@@ -489,7 +508,7 @@ void ArbitrationModel::remove_pod() {
 void ArbitrationModel::bind_released() {
   std::vector<std::shared_ptr<api::Pod>> bound;
   for (const auto& [key, pod] : pods_.objects) {
-    if (is_to_bind(*pod) || !pod->scheduling_gates.empty() || !pod->node_name.empty()) continue;
+    if (is_to_bind(*pod) || is_stock(*pod) || !pod->scheduling_gates.empty() || !pod->node_name.empty()) continue;
     const auto claim = claims_.objects.find(protocol::claim_keys_of(*pod).front());
     if (claim == claims_.objects.end() || !claim->second->status.allocation) continue;
     const std::string& node = claim->second->status.allocation->results.front().pool;
@@ -549,10 +568,16 @@ void ArbitrationModel::step() {
   }
   const uint64_t pick = random_.next();
   const uint64_t dice = random_.below(1000);
+  if (options_.group_claims && random_.below(12) == 0) {
+    if (options_.stock_members) bind_stock_members();
+    end_pod_groups(random_.below(20) == 0);
+    if (random_.below(3) == 0) drop_ended_groups();
+  }
   if (dice < 5) {
-    turn_node();
+    if (!options_.stock_members) turn_node();
   } else if (dice < 15) {
     writer.deliver_node();
+    if (options_.group_claims) writer.deliver_group();
   } else if (dice < 20) {
     unreserve();
   } else if (dice < 22) {
@@ -704,6 +729,7 @@ std::vector<std::string> ArbitrationModel::settle() {
       busy = false;
       for (auto& writer : writers_) {
         busy = writer->deliver_node() || busy;
+        busy = writer->deliver_group() || busy;
         busy = writer->deliver_pod() || busy;
         busy = writer->deliver_claim() || busy;
         busy = writer->send_one(0, false) || busy;
@@ -713,10 +739,16 @@ std::vector<std::string> ArbitrationModel::settle() {
     }
     bind_released();
     make_shared_claims();
+    if (options_.group_claims) {
+      end_pod_groups(false);
+      drop_ended_groups();
+      make_pod_groups();
+    }
     reactor_.advance(500ms);
   }
   std::vector<std::string> findings;
   for (const auto& [key, pod] : pods_.objects) {
+    if (is_stock(*pod)) continue;
     if (!has_started(*pod)) {
       if (!pod->metadata.owner_references.empty()) continue;  // check_groups()
       if (fits(*pod)) findings.push_back("pod " + key + " fits and still waits");
@@ -726,8 +758,7 @@ std::vector<std::string> ArbitrationModel::settle() {
       const auto claim = claims_.objects.find(name);
       // A pod that others bound may have left before, and its node may have no device.
       if (is_to_bind(*pod) && claim != claims_.objects.end() && !claim->second->status.allocation) continue;
-      if (claim != claims_.objects.end() && !claim->second->metadata.deleting() &&
-          !protocol::is_reserved_for(*claim->second, pod->metadata.uid))
+      if (claim != claims_.objects.end() && !claim->second->metadata.deleting() && !may_use(*pod, *claim->second))
         findings.push_back("pod " + key + " was launched and lacks its reservation of claim " + name);
     }
   }
@@ -735,7 +766,10 @@ std::vector<std::string> ArbitrationModel::settle() {
     if (claim->metadata.deleting() && !has_user(*claim) && !is_named_by_bound(key))
       findings.push_back("claim " + key + " hangs in deletion");
     for (const auto& consumer : claim->status.reserved_for)
-      if (!pods_.objects.contains("d/" + consumer.name))
+      if (protocol::is_group_reference(consumer)) {
+        if (!pod_groups_.contains("d/" + consumer.name))
+          findings.push_back("claim " + key + " is reserved for a PodGroup that is gone");
+      } else if (!pods_.objects.contains("d/" + consumer.name))
         findings.push_back("claim " + key + " is reserved for a pod that is gone");
   }
   check_groups(findings);

@@ -18,6 +18,8 @@
 //
 // With rails: at no mark are the marked members of a group on different rails.
 //
+// With claims of groups: half of the pods belong to PodGroups with a claim each (arbitration_groups.cc).
+//
 // With groups: when the first member of a group is ungated, enough members for the group's minimum must have been
 // marked before it.
 //
@@ -28,12 +30,14 @@
 #include <deque>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "pkg/api/core.h"
 #include "pkg/api/resource.h"
+#include "pkg/api/scheduling.h"
 #include "pkg/base/error.h"
 #include "pkg/base/random.h"
 #include "pkg/reactor/sim_reactor.h"
@@ -84,6 +88,9 @@ struct ArbitrationOptions {
   bool bind = false;
   bool foreign_binder = false;
   Without without = Without::kNothing;
+  // Half of the pods are of PodGroups with a claim for all their pods.
+  bool group_claims = false;
+  bool stock_members = false;  // some of them are kube-scheduler's
 };
 
 struct ArbitrationStats {
@@ -91,7 +98,8 @@ struct ArbitrationStats {
            relists = 0, left = 0, unreserved = 0, enlisted = 0, unlisted = 0, shared_deletions = 0, forged = 0,
            groups = 0, groups_launched = 0, joiners = 0, bindings = 0, foreign_bindings = 0, lost_requests = 0,
            left_unbound = 0,  // allocations freed after a pod without a gate left
-      forged_early = 0;       // true marks of allocations that are not proven yet
+      group_members = 0, groups_ended = 0, stock_bound = 0,
+           forged_early = 0;  // true marks of allocations that are not proven yet
 };
 
 class ArbitrationModel {
@@ -137,22 +145,25 @@ class ArbitrationModel {
   void bind_by_others(bool only_leaving);
   void hurry(class ModelWriter& writer);
   void edit_claim();
+  // Never held by a gate of ours.
+  bool is_stock(const api::Pod& pod) const { return pod.metadata.name.front() == 'k'; }
   bool is_to_bind(const api::Pod& pod) const { return pod.scheduler_name == kSchedulerName; }
   // It may run: ungated, or bound if it never had a gate.
   bool has_started(const api::Pod& pod) const {
-    return is_to_bind(pod) ? !pod.node_name.empty() : pod.scheduling_gates.empty();
+    return is_to_bind(pod) || is_stock(pod) ? !pod.node_name.empty() : pod.scheduling_gates.empty();
   }
   void lift_gate(const api::Pod& pod);
   void use(const api::Pod& pod, const api::ResourceClaim& claim);
   void stop_using(const api::ResourceClaim& claim, const std::string& pod);
-  void freed(const api::ResourceClaim& claim);
+  void freed(const api::ResourceClaim& claim, const std::string& by);
   void unreserve();
   void turn_node();
   bool is_cordoned(const std::string& node) const;
   void forge();
   void add_pod();
   bool draw_to_bind() { return options_.bind && random_.below(4) != 0; }
-  std::shared_ptr<api::Pod> make_pod(const std::string& name, bool shares, bool to_bind);
+  std::shared_ptr<api::Pod> make_pod(const std::string& name, bool shares, bool to_bind,
+                                     std::optional<size_t> own_claims = std::nullopt);
   void add_group();
   // arbitration_rails.cc
   struct RailGroup {
@@ -171,6 +182,14 @@ class ArbitrationModel {
   // What is wrong with waiting groups once everything is quiet.
   void check_groups(std::vector<std::string>& findings) const;
   bool group_fits(const std::vector<std::shared_ptr<const api::Pod>>& members) const;
+  // arbitration_groups.cc
+  void make_pod_groups();
+  void add_group_member();
+  void end_pod_groups(bool begin);
+  void drop_ended_groups();
+  void bind_stock_members();
+  bool may_use(const api::Pod& pod, const api::ResourceClaim& claim) const;
+  bool unreserve_group(api::ResourceClaim& claim, const api::Pod& pod);
   void remove_pod();
   std::string shared_name(size_t i) const { return "s" + std::to_string(i); }
   void make_shared_claims();
@@ -190,6 +209,10 @@ class ArbitrationModel {
   Table<api::Pod> pods_;
   Table<api::ResourceClaim> claims_;
   std::vector<std::shared_ptr<const api::Node>> nodes_;
+  std::map<std::string, std::shared_ptr<const api::PodGroup>> pod_groups_;
+  std::map<std::string, std::string> claim_of_group_;  // by the key of a PodGroup: the name of its claim
+  std::set<std::string> unreserved_;     // keys of claims whose group kube-scheduler took out of the reservations once
+  std::set<std::string> ending_groups_;  // keys of PodGroups that are being deleted
   std::vector<api::ResourceSlice> slices_;
   api::DeviceClass class_;
   // Device -> its users: (claim, pod).

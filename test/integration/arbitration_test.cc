@@ -136,6 +136,53 @@ TEST(Arbitration, GroupsToBeBoundLeaveWithoutHarm) {
   walk_with_bindings(options);
 }
 
+// P9: claims that are reserved for PodGroups, beside those of single pods.
+void walk_with_group_claims(ArbitrationOptions options) {
+  const size_t steps = from_environment("DRA_ARBITRATION_STEPS", 100'000);
+  options.group_claims = true;
+  std::printf("seed %llu\n", static_cast<unsigned long long>(options.seed));
+  ArbitrationModel model(options);
+  ASSERT_NO_FATAL_FAILURE(walk(model, steps));
+  const ArbitrationStats& s = model.stats();
+  std::printf(
+      "%llu steps: %llu pods of PodGroups, %llu PodGroups deleted, %llu pods launched, %llu bound, %llu of "
+      "kube-scheduler's; %llu proofs, %llu withdrawals, %llu pods added to the users of a claim, %llu taken off, %llu "
+      "claims left, %llu crashes\n",
+      static_cast<unsigned long long>(s.steps), static_cast<unsigned long long>(s.group_members),
+      static_cast<unsigned long long>(s.groups_ended), static_cast<unsigned long long>(s.released),
+      static_cast<unsigned long long>(s.bindings), static_cast<unsigned long long>(s.stock_bound),
+      static_cast<unsigned long long>(s.proofs), static_cast<unsigned long long>(s.withdrawals),
+      static_cast<unsigned long long>(s.enlisted), static_cast<unsigned long long>(s.unlisted),
+      static_cast<unsigned long long>(s.left), static_cast<unsigned long long>(s.crashes));
+  EXPECT_GT(s.group_members, steps / 1000);
+  EXPECT_GT(s.groups_ended, steps / 20'000);
+  EXPECT_GT(s.withdrawals, 0u);
+  EXPECT_GT(s.enlisted, 0u);
+  if (!options.stock_members) {
+    EXPECT_GT(s.left, 0u);
+  }
+}
+
+TEST(Arbitration, ClaimsOfPodGroupsAreUsedByNobodyElse) {
+  ArbitrationOptions options;
+  options.seed = from_environment("DRA_SEED", 1) + 6000;
+  walk_with_group_claims(options);
+}
+
+TEST(Arbitration, ClaimsOfPodGroupsToBeBound) {
+  ArbitrationOptions options;
+  options.seed = from_environment("DRA_SEED", 1) + 7000;
+  options.bind = true;
+  walk_with_group_claims(options);
+}
+
+TEST(Arbitration, ClaimsOfPodGroupsThatKubeSchedulerServesToo) {
+  ArbitrationOptions options;
+  options.seed = from_environment("DRA_SEED", 1) + 8000;
+  options.stock_members = true;
+  walk_with_group_claims(options);
+}
+
 // A mark says that its writer saw no overlap; a tenant can forge it. But when a watch delivers a mark, it has delivered
 // everything allocated before it, and a visible overlap keeps the gate, whatever the mark says.
 TEST(Arbitration, AForgerOfMarksGainsNoDevice) {

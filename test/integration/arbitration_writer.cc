@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "pkg/protocol/groups.h"
 #include "pkg/protocol/leaving.h"
 #include "pkg/protocol/users.h"
 
@@ -40,7 +41,7 @@ ModelWriter::ModelWriter(ArbitrationModel& model)
       known_nodes_(nodes_core_),
       classes_(classes_core_),
       slices_(slices_core_),
-      stores_{&pods_, &claims_, &templates_, &known_nodes_, &classes_, &slices_},
+      stores_{&pods_, &claims_, &templates_, &known_nodes_, &classes_, &slices_, nullptr, this},
       random_(model.random_.next()),
       allocator_(inventory_, {}, random_),
       nodes_(model.clock_),
@@ -52,6 +53,7 @@ ModelWriter::ModelWriter(ArbitrationModel& model)
   const auto known = std::make_shared<const api::DeviceClass>(model_.class_);
   classes_core_.replace({{known->metadata.key(), client::Entry(known, known->metadata, 1)}}, 1);
   seen_nodes_ = model_.nodes_;
+  seen_groups_.insert(model_.pod_groups_.begin(), model_.pod_groups_.end());
   for (const auto& node : model_.nodes_) {
     nodes_.set_node(node);
     inventory_.apply_node(node);
@@ -151,6 +153,34 @@ bool ModelWriter::deliver_node() {
     const auto before = std::exchange(seen_nodes_[i], model_.nodes_[i]);
     nodes_.set_node(seen_nodes_[i]);
     runner_.changed(reconcile::Changed<api::Node>{before.get(), seen_nodes_[i].get()});
+    return true;
+  }
+  return false;
+}
+
+const api::PodGroup* ModelWriter::find(reconcile::GroupApi api, std::string_view key) const {
+  const auto found = seen_groups_.find(key);
+  return api != reconcile::GroupApi::kCore || found == seen_groups_.end() ? nullptr : found->second.get();
+}
+
+bool ModelWriter::deliver_group() {
+  const auto now = [&](const std::string& key) {
+    const auto known = model_.pod_groups_.find(key);
+    return known == model_.pod_groups_.end() ? nullptr : known->second;
+  };
+  std::set<std::string> keys;
+  for (const auto& [key, group] : seen_groups_) keys.insert(key);
+  for (const auto& [key, group] : model_.pod_groups_) keys.insert(key);
+  for (const std::string& key : keys) {
+    const auto known = seen_groups_.find(key);
+    const auto group = now(key);
+    if ((known == seen_groups_.end() ? nullptr : known->second) == group) continue;
+    if (group)
+      seen_groups_[key] = group;
+    else
+      seen_groups_.erase(key);
+    const std::string changed = protocol::group_key(reconcile::GroupApi::kCore, key);
+    runner_.changed(reconcile::GroupChanged{changed});
     return true;
   }
   return false;

@@ -4,6 +4,7 @@
 
 #include <deque>
 #include <functional>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -23,7 +24,10 @@
 
 namespace dra::integration {
 
-class ModelWriter : public manager::ObjectApi, public manager::EventSink, public manager::MetricSink {
+class ModelWriter : public manager::ObjectApi,
+                    public manager::EventSink,
+                    public manager::MetricSink,
+                    public manager::GroupSource {
  public:
   explicit ModelWriter(ArbitrationModel& model);
 
@@ -33,10 +37,17 @@ class ModelWriter : public manager::ObjectApi, public manager::EventSink, public
   void record(const reconcile::Metric&) override {}
   void write_answered(const std::string&, std::string_view) override {}
 
+  const api::PodGroup* find(reconcile::GroupApi api, std::string_view key) const override;
+  reconcile::GroupsKnown known(reconcile::GroupApi) const override {
+    return {reconcile::GroupsKnown::State::kKnown, ""};
+  }
+  std::vector<std::string> children(std::string_view) const override { return {}; }
+
   // Each does one thing if there is one to do.
   bool deliver_pod();
   bool deliver_claim();
   bool deliver_node();
+  bool deliver_group();
   bool send_one(size_t which, bool lose);  // a request reaches the server, or is lost
   bool answer_one(size_t which, bool lose);
   void relist();
@@ -83,6 +94,7 @@ class ModelWriter : public manager::ObjectApi, public manager::EventSink, public
   manager::StoreView view_;
   manager::Runner runner_;
   std::vector<std::shared_ptr<const api::Node>> seen_nodes_;
+  std::map<std::string, std::shared_ptr<const api::PodGroup>, std::less<>> seen_groups_;
   std::deque<Request> requests_;
   std::deque<Answer> answers_;
   std::set<std::string> announced_;  // uids of pods for which this writer announced

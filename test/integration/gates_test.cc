@@ -45,21 +45,21 @@ const Row kRows[] = {
      [](Json&) {}},
 };
 
-class Gates : public testing::TestWithParam<Row> {
+class GateWorld {
  protected:
-  Gates() {
+  explicit GateWorld(const Row& row) : row_(row) {
     EXPECT_TRUE(apiserver::serve_release("1.37",
                                          "DRADerivedAttributes=true,DRADeviceCompatibilityGroups=true,"
-                                         "DRAOptionalNodeOperations=true"));
+                                         "DRAOptionalNodeOperations=true,DRAPartitionableDevicesType=true"));
     plane_ = std::make_unique<SimControlPlane>();
     api_ = std::make_unique<Api>(*plane_, plane_->transport());
     api_->create(node("n0"));
     api_->create(device_class());
     std::vector<Json> slices{slice("n0", 1)};
-    GetParam().slices(slices);
+    row_.slices(slices);
     for (const Json& one : slices) api_->create(one);
   }
-  ~Gates() override {
+  ~GateWorld() {
     process_.reset();
     api_.reset();
     plane_.reset();
@@ -70,15 +70,14 @@ class Gates : public testing::TestWithParam<Row> {
     process_.reset();
     ProcessOptions options;
     options.manager = Cluster::manager_options();
-    options.manager.features =
-        *inventory::FeatureChoice::parse(std::string(GetParam().gate) + (on ? "=true" : "=false"), "");
+    options.manager.features = *inventory::FeatureChoice::parse(std::string(row_.gate) + (on ? "=true" : "=false"), "");
     process_ = std::make_unique<Process>(plane_->reactor(), plane_->transport(), std::move(options));
     process_->start();
     plane_->pass(30s);
   }
   void add(const std::string& name) {
     Json made = claim(name);
-    GetParam().claim(made);
+    row_.claim(made);
     api_->create(made);
     api_->create(pod(name, {from_claim("gpu", name)}));
     plane_->pass(30s);
@@ -94,6 +93,12 @@ class Gates : public testing::TestWithParam<Row> {
   std::unique_ptr<SimControlPlane> plane_;
   std::unique_ptr<Api> api_;
   std::unique_ptr<Process> process_;
+  const Row row_;
+};
+
+class Gates : public testing::TestWithParam<Row>, public GateWorld {
+ protected:
+  Gates() : GateWorld(GetParam()) {}
 };
 
 TEST_P(Gates, OffOnAndSwitchedOffWhilePodsWait) {
@@ -117,6 +122,76 @@ TEST_P(Gates, OffOnAndSwitchedOffWhilePodsWait) {
   EXPECT_FALSE(status("second").contains("allocation"));
   start(true);
   EXPECT_FALSE(waits("second")) << events();
+}
+
+// A range with a fraction: 300m of steps of 250m are 500m, and by the rules of 1.36, which count in whole units, all of
+// it.
+const Row kFractions{
+    "DRAFractionalCapacityRange",
+    [](std::vector<Json>& slices) {
+      Json& device = slices[0]["spec"]["devices"][0];
+      device["allowMultipleAllocations"] = true;
+      device["capacity"] = {
+          {"share",
+           {{"value", "1"},
+            {"requestPolicy", {{"default", "250m"}, {"validRange", {{"min", "250m"}, {"step", "250m"}}}}}}}};
+    },
+    [](Json& claim) {
+      claim["spec"]["devices"]["requests"][0]["exactly"]["capacity"] = {{"requests", {{"share", "300m"}}}};
+    }};
+
+class Fractions : public testing::Test, public GateWorld {
+ protected:
+  Fractions() : GateWorld(kFractions) {}
+  Json share(const std::string& name) {
+    return status(name)["allocation"]["devices"]["results"][0]["consumedCapacity"]["share"];
+  }
+};
+
+TEST_F(Fractions, AreRoundedByTheGateAndWhatIsAllocatedStays) {
+  start(true);
+  add("first");
+  EXPECT_EQ(share("first"), "500m") << events();
+  start(false);
+  add("second");
+  EXPECT_TRUE(waits("second")) << "all of the device is more than is left";
+  EXPECT_EQ(share("first"), "500m");
+  start(true);
+  EXPECT_FALSE(waits("second")) << events();
+  EXPECT_EQ(share("second"), "500m");
+  // Alone, and without the gate: all of it.
+  for (const char* name : {"first", "second"}) {
+    api_->remove_now(Api::path("Pod", name));
+    api_->remove(Api::path("ResourceClaim", name));
+  }
+  start(false);
+  add("third");
+  EXPECT_EQ(share("third"), "1") << events();
+}
+
+// It is about the status of pools: no decision depends on it.
+const Row kPartitionType{"DRAPartitionableDevicesType",
+                         [](std::vector<Json>& slices) {
+                           slices[0]["spec"]["partitionTypeAttribute"] = std::string(kDriver) + "/type";
+                           slices[0]["spec"]["devices"][0]["attributes"] = {{"type", {{"string", "whole"}}}};
+                         },
+                         [](Json&) {}};
+
+class PartitionType : public testing::Test, public GateWorld {
+ protected:
+  PartitionType() : GateWorld(kPartitionType) {}
+};
+
+TEST_F(PartitionType, DecidesNothing) {
+  for (const bool on : {false, true}) {
+    start(on);
+    const std::string name = on ? "with" : "without";
+    add(name);
+    EXPECT_FALSE(waits(name)) << events();
+    api_->remove_now(Api::path("Pod", name));
+    api_->remove(Api::path("ResourceClaim", name));
+    plane_->pass(1min);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(All, Gates, testing::ValuesIn(kRows),

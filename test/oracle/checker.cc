@@ -24,6 +24,7 @@ class Checker {
       std::string broken = claim(c, results[c]);
       if (broken.empty()) broken = check_config(c, results[c]);
       if (broken.empty()) broken = check_node_selector(results[c]);
+      if (broken.empty()) broken = check_records(c, results[c]);
       if (!broken.empty()) return "claim " + name + ": " + broken;
     }
     return conflict(scene_, picks_);
@@ -128,7 +129,8 @@ class Checker {
       auto used = class_requests.find(device_class.metadata.name);
       if (used == class_requests.end()) continue;
       for (const api::OpaqueConfig& config : device_class.config)
-        expected.push_back({"FromClass", used->second, config.driver, config.parameters_json});
+        if (config.driver != identity::kRecordDriver)
+          expected.push_back({"FromClass", used->second, config.driver, config.parameters_json});
     }
     for (const api::DeviceClaimConfig& config : world_.claims[c].spec.config) {
       const bool applies = config.requests.empty() ||
@@ -143,6 +145,7 @@ class Checker {
     }
     std::vector<Line> got;
     for (const auto& config : result.config) {
+      if (config.source == "FromClass" && config.opaque && config.opaque->driver == identity::kRecordDriver) continue;
       if (config.source == "FromClass" && !got.empty() && std::get<0>(got.back()) == "FromClaim")
         return "a configuration of a class stands behind one of the claim";
       got.push_back({config.source, config.requests, config.opaque ? config.opaque->driver : "",
@@ -153,6 +156,27 @@ class Checker {
     if (got == expected) return "";
     return "has " + std::to_string(got.size()) + " configurations, expected " + std::to_string(expected.size()) +
            " (or others)";
+  }
+
+  // Exactly what the claim's devices are, whether it shares them, in entries of a size that a server takes.
+  std::string check_records(size_t c, const api::AllocationResult& result) {
+    identity::Records expected, got;
+    for (const Pick& pick : picks_) {
+      if (pick.option->claim != c || pick.option->spec->admin_access) continue;
+      const SceneDevice& device = scene_.devices[pick.device];
+      const bool own = device.slice->per_device_node_selection;
+      auto record = scene_.silicon->record(device.name, own ? device.device->node_name : device.slice->node_name);
+      if (!record) continue;
+      record->shared = pick.option->exempt;
+      const auto [at, fresh] = expected.try_emplace(device.name.text(), *record);
+      if (!fresh) at->second.shared = at->second.shared && pick.option->exempt;
+    }
+    for (const auto& config : result.config) {
+      if (config.source != "FromClass" || !config.opaque || config.opaque->driver != identity::kRecordDriver) continue;
+      if (config.opaque->parameters_json.size() > identity::kMaxRecordBytes) return "a record is too long";
+      if (!identity::decode_records(config.opaque->parameters_json, got)) return "a record cannot be read";
+    }
+    return got == expected ? "" : "what it records of its devices' identities is not what they publish";
   }
 
   std::string check_node_selector(const api::AllocationResult& result) {

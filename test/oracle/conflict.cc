@@ -127,6 +127,22 @@ std::string use_conflict(const Scene& scene, const std::vector<Pick>& picks) {
   return "";
 }
 
+// adminAccess neither excludes nor is excluded; a class that shares silicon neither, but by the device plugin.
+std::string silicon_conflict(const Scene& scene, const std::vector<Pick>& picks) {
+  for (size_t i = 0; i < picks.size(); ++i) {
+    const SceneDevice& device = scene.devices[picks[i].device];
+    const SceneOption& option = *picks[i].option;
+    if (option.spec->admin_access) continue;
+    if (!device.silicon.empty() && (!option.exempt || device.silicon == "plugin"))
+      return device.name.text() + " is the same silicon as what is held: " + device.silicon;
+    for (size_t j = 0; j < i; ++j)
+      if (!option.exempt && !picks[j].option->exempt && !picks[j].option->spec->admin_access &&
+          device.rivals.contains(picks[j].device))
+        return device.name.text() + " is the same silicon as " + scene.devices[picks[j].device].name.text();
+  }
+  return "";
+}
+
 std::string counter_conflict(const Scene& scene, const std::vector<Pick>& picks) {
   std::map<std::pair<size_t, CounterKey>, Amount> charged;
   std::set<size_t> paid;
@@ -265,6 +281,7 @@ std::string conflict(const Scene& scene, const std::vector<Pick>& picks) {
   for (const Pick& pick : picks)
     if (++results[pick.option->claim] > api::kMaxAllocationResults) return "more than 32 results for one claim";
   std::string out = use_conflict(scene, picks);
+  if (out.empty()) out = silicon_conflict(scene, picks);
   if (out.empty()) out = counter_conflict(scene, picks);
   if (out.empty()) out = group_conflict(scene, picks);
   if (out.empty()) out = capacity_conflict(scene, picks);

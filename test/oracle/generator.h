@@ -32,6 +32,10 @@ struct Ingredients {
 // of the time.
 World random_world(uint64_t seed, const Ingredients& ingredients = {});
 
+// Adds identities of silicon to a world: values that devices share, records of what is held, device plugins, classes
+// that share (docs/design/identity.md).
+World with_identities(World world, uint64_t seed);
+
 // Every world of up to three devices (attribute x, y or none; free or held; with or without a counter), one or two
 // requests (one, two, all, or two with one as alternative) and one constraint (none, match, distinct).
 uint64_t small_world_count();

@@ -280,6 +280,25 @@ bool sizes_admit(const World& world, const api::DeviceSubRequest& spec, const Sc
   return true;
 }
 
+// Which devices of the node are one piece of silicon, and which something held excludes.
+void find_silicon(Scene& scene, const SelectorJudge& judge) {
+  const SiliconOracle& silicon = scene.silicon.emplace(*scene.world, judge);
+  const auto node_of = [](const SceneDevice& one) {
+    return one.slice->per_device_node_selection ? one.device->node_name : one.slice->node_name;
+  };
+  for (size_t i = 0; i < scene.devices.size(); ++i) {
+    SceneDevice& device = scene.devices[i];
+    if (silicon.is_plugins(device.name, node_of(device))) {
+      device.silicon = "plugin";
+    } else if (const auto why = silicon.excluded(device.name, node_of(device))) {
+      device.silicon = why->holder + " (" + why->value + ")";
+    }
+    for (size_t j = 0; j < scene.devices.size(); ++j)
+      if (silicon.rivals(device.name, node_of(device), scene.devices[j].name, node_of(scene.devices[j])))
+        device.rivals.insert(j);
+  }
+}
+
 SceneOption make_option(Scene& scene, size_t claim, size_t request, int alternative, const api::DeviceSubRequest& spec,
                         const SelectorJudge& judge) {
   const World& world = *scene.world;
@@ -304,6 +323,7 @@ SceneOption make_option(Scene& scene, size_t claim, size_t request, int alternat
     scene.error = "device class " + spec.device_class_name + " does not exist";
     return option;
   }
+  option.exempt = is_exempt(world, spec.device_class_name);
   for (size_t i = 0; i < scene.devices.size(); ++i) {
     const SceneDevice& device = scene.devices[i];
     if (!gates_admit(world, *device.device) || !selected(scene, device_class->selectors, device, judge) ||
@@ -356,6 +376,7 @@ Scene build_scene(const World& world, const api::Node& node, const SelectorJudge
   for (const api::ResourceSlice& slice : world.slices) pools[{slice.driver, slice.pool.name}].push_back(&slice);
   for (auto& [key, slices] : pools) add_pool(scene, key, std::move(slices));
   sort_devices(scene);
+  find_silicon(scene, judge);
   for (size_t c = 0; c < world.claims.size(); ++c) {
     for (const api::DeviceConstraint& constraint : world.claims[c].spec.constraints)
       if (!constraint.match_attribute && !world.on("DRAConsumableCapacity"))

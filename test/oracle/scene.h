@@ -15,6 +15,7 @@
 
 #include "test/oracle/amount.h"
 #include "test/oracle/selectors.h"
+#include "test/oracle/silicon.h"
 #include "test/oracle/world.h"
 
 namespace dra::oracle {
@@ -44,6 +45,8 @@ struct SceneDevice {
   bool held = false;                       // exclusively allocated to another claim
   bool shares_held = false;                // another claim holds a share: its counters are paid for
   std::map<std::string, Amount> consumed;  // of each capacity, by current shares
+  std::string silicon;      // why nobody but adminAccess gets it: "plugin", or "NAME (VALUE)" of what is held
+  std::set<size_t> rivals;  // devices that are the same silicon
 };
 
 // `exactly` of a request, or one alternative of firstAvailable.
@@ -57,6 +60,7 @@ struct SceneOption {
   int64_t count = 1;               // for ExactCount
   std::vector<size_t> candidates;  // devices that pass selectors, gates and requested sizes, in pool order
   std::vector<bool> tolerated;     // by candidate position: every taint is tolerated
+  bool exempt = false;             // neither excludes other names of its devices nor is excluded by them
   bool impossible = false;         // All while a pool is incomplete or invalid
 };
 
@@ -79,6 +83,7 @@ struct Scene {
   std::vector<SceneRequest> requests;  // of all claims, in order
   // A problem that makes every decision an error: a class that does not exist, a selector of unknown form.
   std::string error;
+  std::optional<SiliconOracle> silicon;
   // Some selector failed at run time on some device; that device counted as not matching.
   bool selector_errors = false;
 };

@@ -95,6 +95,10 @@ Truth judge_attribute(std::string_view rest, const api::DeviceAttribute* attribu
   }
   if (eat(rest, " in [")) {
     bool found = false;
+    while (std::optional<int64_t> member = eat_int(rest)) {
+      found = found || (number && *number == *member);
+      eat(rest, ", ");
+    }
     while (std::optional<std::string> member = eat_quoted(rest)) {
       found = found || (text && *text == *member);
       eat(rest, ", ");

@@ -17,7 +17,7 @@ using SelectorJudge =
 
 // Terms joined by " && ", each one of
 //   true | false | device.driver == "D" | device.allowMultipleAllocations == true|false
-//   ATTR == LITERAL | ATTR > INT | ATTR < INT | ATTR % INT == INT | ATTR in ["a", "b"] | ATTR (a bool)
+//   ATTR == LITERAL | ATTR > INT | ATTR < INT | ATTR % INT == INT | ATTR in ["a", 1] | ATTR (a bool)
 //   "id" in device.attributes["D"] | !device.attributes["D"].?id.orValue(false)
 //   ATTR.isGreaterThan(semver("x.y.z")) | device.capacity["D"].id.compareTo(quantity("Q")) >= 0
 // where ATTR is device.attributes["D"].id and LITERAL a string, an int or a bool. A missing attribute or one of another

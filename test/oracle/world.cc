@@ -57,6 +57,38 @@ Result<void> read_usage(const json& source, World& world) {
   return {};
 }
 
+Result<void> read_identities(const json& source, World& world) {
+  const json recorded = source.value("recordedIdentities", json::object());
+  for (const auto& [key, one] : recorded.items()) {
+    const std::optional<DeviceName> name = parse_device_name(key);
+    const std::optional<identity::Record> record = identity::decode_record(one.dump());
+    if (!name || !record) return fail(Code::kInvalidArgument, "recordedIdentities: " + key);
+    world.recorded[*name] = *record;
+  }
+  for (const json& item : source.value("adminDevices", json::array()))
+    if (const auto name = parse_device_name(item.get<std::string>())) world.admin_held.insert(*name);
+  const json settings = source.value("settings", json::object());
+  const json none = json::object();
+  const auto part = [&](const char* key) -> const json& { return settings.contains(key) ? settings.at(key) : none; };
+  identity::Rules& rules = world.identity_rules;
+  for (const auto& [attribute, space] : part("own").items()) rules.own[attribute] = space.get<std::string>();
+  for (const auto& [attribute, space] : part("parent").items()) rules.parent[attribute] = space.get<std::string>();
+  for (const auto& [driver, types] : part("parts").items())
+    for (const json& type : types) rules.parts[driver].insert(type.get<std::string>());
+  for (const auto& [driver, pairs] : part("exclusive").items())
+    for (const json& pair : pairs)
+      rules.exclusive[driver].insert(
+          std::minmax(pair.at(0).get_ref<const std::string&>(), pair.at(1).get_ref<const std::string&>()));
+  for (const auto& [driver, use] : part("devicePlugin").items()) {
+    const auto read = identity::parse_plugin_use(use.get<std::string>());
+    if (!read) return fail(Code::kInvalidArgument, "settings.devicePlugin: " + use.dump());
+    rules.plugin[driver] = *read;
+  }
+  for (const auto& [driver, resources] : part("pluginResources").items())
+    for (const json& resource : resources) rules.plugin_resources[driver].insert(resource.get<std::string>());
+  return {};
+}
+
 Result<void> read_expectation(const json& source, Expectation& out) {
   if (!source.contains("expect")) return {};
   const json& expect = source["expect"];
@@ -76,6 +108,8 @@ Result<Case> read_checked(const json& source) {
   if (step) step = read_objects(source, "claims", out.world.claims);
   if (step) step = read_objects(source, "deviceTaintRules", out.world.taint_rules);
   if (step) step = read_usage(source, out.world);
+  if (step) step = read_objects(source, "pods", out.world.pods);
+  if (step) step = read_identities(source, out.world);
   if (step) step = read_expectation(source, out.expect);
   if (!step) return fail(step.error());
   if (source.contains("upstream")) out.upstream_json = source["upstream"].dump();

@@ -13,6 +13,8 @@
 #include "pkg/api/core.h"
 #include "pkg/api/resource.h"
 #include "pkg/base/error.h"
+#include "pkg/identity/record.h"
+#include "pkg/identity/rules.h"
 
 namespace dra::oracle {
 
@@ -40,6 +42,13 @@ struct World {
   std::set<DeviceName> allocated;
   std::set<std::pair<DeviceName, std::string>> allocated_shares;
   std::map<DeviceName, api::StringMap> consumed;
+
+  // What the allocations recorded of the devices that they hold, and what adminAccess alone holds
+  // ("recordedIdentities", "adminDevices"); pods of nodes; what flags add to the rules ("settings").
+  std::map<DeviceName, identity::Record> recorded;
+  std::set<DeviceName> admin_held;
+  std::vector<api::Pod> pods;
+  identity::Rules identity_rules;
 
   // 1.36 lets a node keep using a complete older generation of a pool whose newer slices are for other nodes only. The
   // API says that only the highest generation counts; upstream's tables need the older one. Not part of the text form.

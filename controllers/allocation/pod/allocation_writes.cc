@@ -20,6 +20,13 @@ bool is_reserved_at_once(const PodContext& context, const api::ResourceClaim& cl
          (context.role != Role::kToBind || !has_left(claim, context.pod.metadata.uid));
 }
 
+bool is_of_group(const PodContext& context, const api::ResourceClaim& claim) {
+  const auto& claims = context.state.claims;
+  return std::any_of(claims.begin(), claims.end(), [&](const protocol::ClaimState& one) {
+    return one.of_group && one.claim->metadata.uid == claim.metadata.uid;
+  });
+}
+
 Write allocation_write(const PodContext& context, const std::shared_ptr<const api::ResourceClaim>& claim,
                        api::AllocationResult allocation, std::vector<api::ResourceClaimConsumerReference> consumers,
                        const std::string& node) {

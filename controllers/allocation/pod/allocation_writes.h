@@ -14,6 +14,8 @@ namespace dra::allocation {
 // P1 reserves the claim for the pod. Not if others bound the pod (P7), or may have since it left the claim (P8):
 // kubelet would start it with an allocation that nobody has proven. Then it is reserved after the proof.
 bool is_reserved_at_once(const PodContext& context, const api::ResourceClaim& claim);
+// A claim of the pod's PodGroup: it is reserved for one pod until it is proven, then for the PodGroup (P9).
+bool is_of_group(const PodContext& context, const api::ResourceClaim& claim);
 reconcile::Write allocation_write(const PodContext& context, const std::shared_ptr<const api::ResourceClaim>& claim,
                                   api::AllocationResult allocation,
                                   std::vector<api::ResourceClaimConsumerReference> consumers, const std::string& node);

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "controllers/allocation/pod/report.h"
+#include "pkg/protocol/group_claims.h"
 #include "pkg/protocol/leaving.h"
 #include "pkg/protocol/leaving_writes.h"
 #include "pkg/protocol/pod_claims.h"
@@ -35,8 +36,30 @@ void leave_without_gate(const PodContext& context, const protocol::ClaimState& c
   out.add(write_freed_unbound(context.pod, object));
 }
 
+// A claim of the pod's PodGroup (P9): off the list; then, when nobody is listed and no pod of the group has started,
+// the reservation of the group goes. What frees the claim then is what frees any claim without users.
+void leave_group_claim(const PodContext& context, const protocol::ClaimState& claim, ReconcileResult& out) {
+  const api::ResourceClaim& object = *claim.claim;
+  const bool to_bind = context.role == Role::kToBind;
+  if (claim.listed || (to_bind && !claim.left)) return void(out.add(write_unlisted(context.pod, object, to_bind)));
+  for (const User& user : users_of(object))
+    if (!user.left && fate_of(context.view, object.metadata.ns, user, out) != Fate::kGone) return;
+  for (const api::Pod* pod : context.view.pods_of_claim(object.metadata.key())) {
+    const Role role = role_of(*pod, context.tools.options);
+    if (!pod->done() && role != Role::kGated && role != Role::kToBind) return;
+  }
+  std::vector<api::ResourceClaimConsumerReference> rest = object.status.reserved_for;
+  std::erase_if(rest, [&](const auto& consumer) {
+    return is_group_reference(consumer) || consumer.uid == context.pod.metadata.uid;
+  });
+  Write write = write_reservations(object, rest, to_bind ? "leave-unbound" : "leave");
+  write.release_pod = context.pod.metadata.uid;
+  out.add(std::move(write));
+}
+
 // One write: takes the pod off the claim's list of users, else out of its reservations; the last user does both.
 void leave_claim(const PodContext& context, const protocol::ClaimState& claim, ReconcileResult& out) {
+  if (claim.reserved_for_group) return leave_group_claim(context, claim, out);
   if (context.role == Role::kToBind) return leave_without_gate(context, claim, out);
   const std::string& uid = context.pod.metadata.uid;
   const auto& consumers = claim.claim->status.reserved_for;

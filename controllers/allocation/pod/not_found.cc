@@ -59,6 +59,10 @@ std::string metric_cause(const verdict::Verdict& verdict) {
         return Cause::kUnknownField;
       case DeviceProblem::kFeature:
         return Cause::kFeatureDisabled;
+      case DeviceProblem::kSameSilicon:
+        return Cause::kSameSilicon;
+      case DeviceProblem::kPlugin:
+        return Cause::kDevicePlugin;
       case DeviceProblem::kLimit:
         return Cause::kLimit;
     }

@@ -9,6 +9,7 @@
 
 #include "controllers/allocation/pod/report.h"
 #include "pkg/alignment/bears.h"
+#include "pkg/protocol/group_claims.h"
 #include "pkg/protocol/leaving.h"
 #include "pkg/protocol/pod_claims.h"
 #include "pkg/protocol/proof.h"
@@ -65,6 +66,35 @@ std::vector<const api::Pod*> ready_beside(const PodContext& context, const api::
   return pods;
 }
 
+// The claim of a PodGroup is reserved for it alone: the reservation of the pod that allocated it goes.
+void reserve_for_group(const PodContext& context, const protocol::ClaimState& state, const nodes::NodeChoice& choice,
+                       ReconcileResult& out) {
+  const api::ResourceClaim& claim = *state.claim;
+  std::vector<api::ResourceClaimConsumerReference> consumers = claim.status.reserved_for;
+  std::erase_if(consumers, [&](const auto& consumer) {
+    if (!is_pod_reference(consumer)) return false;
+    const api::Pod* pod = context.view.pod(claim.metadata.ns + "/" + consumer.name);
+    return pod != nullptr && pod->metadata.uid == consumer.uid && pod->pod_group_name == context.pod.pod_group_name &&
+           is_claim_of_group(context.view, *pod, claim);
+  });
+  consumers.push_back(group_reference(*pod_group_of(context.view, context.pod)));
+  Write write = write_reservations(claim, consumers, "reserve");
+  if (choice.nodes.size() == 1) write.assume_pod = AssumedPod{ref_of(context.pod), std::string(choice.nodes.front())};
+  out.add(std::move(write));
+}
+
+// Of a claim of the PodGroup: the pods that it is reserved for and that are not listed.
+std::vector<const api::Pod*> unlisted_of_group(const PodContext& context, const api::ResourceClaim& claim) {
+  std::set<std::string> listed;
+  for (User& user : users_of(claim)) listed.insert(std::move(user.uid));
+  std::vector<const api::Pod*> pods = context.view.pods_of_claim(claim.metadata.key());
+  std::erase_if(pods, [&](const api::Pod* other) {
+    return listed.contains(other->metadata.uid) || other->pod_group_name != context.pod.pod_group_name ||
+           !may_be_taken_along(context, *other, claim) || !is_claim_of_group(context.view, *other, claim);
+  });
+  return pods;
+}
+
 // The pods that are reserved and not listed.
 std::vector<const api::Pod*> unlisted_beside(const PodContext& context, const api::ResourceClaim& claim) {
   std::set<std::string> listed;  // those that left, too
@@ -118,7 +148,7 @@ void reserve_with_others(const PodContext& context, const api::ResourceClaim& cl
 bool reserve_claims(const PodContext& context, const nodes::NodeChoice& choice, ReconcileResult& out) {
   bool busy = false;
   for (const protocol::ClaimState& state : context.state.claims) {
-    if (state.reserved) {
+    if (state.of_group ? state.reserved_for_group : state.reserved) {
       // kube-scheduler must see the reservation before it sees the pod ungated: otherwise it would write its own
       // reservation and fail. Its watches are about as old as ours.
       busy = busy || (context.role == Role::kGated && !is_releasing(context) && !state.reserved_in_stream);
@@ -136,6 +166,10 @@ bool reserve_claims(const PodContext& context, const nodes::NodeChoice& choice, 
       continue;
     }
     busy = true;
+    if (state.of_group) {
+      reserve_for_group(context, state, choice, out);
+      continue;
+    }
     if (!state.left) out.add(Note{context.pod.metadata.uid, std::string(kReadyNote), ready_for(claim)});
     if (!pauses(context, claim, out))
       reserve_with_others(context, claim, choice, out);
@@ -156,7 +190,9 @@ bool enlist_pod(const PodContext& context, ReconcileResult& out) {
     if (state.listed || !state.reserved) continue;
     const api::ResourceClaim& claim = *state.claim;
     busy = true;
-    if (enlist(context.view, context.pod, claim, unlisted_beside(context, claim), out) != Enlisting::kFull) continue;
+    const std::vector<const api::Pod*> others =
+        state.of_group ? unlisted_of_group(context, claim) : unlisted_beside(context, claim);
+    if (enlist(context.view, context.pod, claim, others, out) != Enlisting::kFull) continue;
     complain(context,
              {"FailedAllocation",
               "claim \"" + claim.metadata.key() +

@@ -35,7 +35,9 @@ DeviceCause DeviceJudge::alone(FilterId id, bool admin, const Pool& pool, uint32
   if (device_index_.features().consumable && capacity(filter, pool, device, found)) return found;
   if (admin) return found;
   if (test_bit(pool.in_use(), device)) return {Cause::kInUse, -1, ""};
-  if (test_bit(pool.available(), device)) return found;
+  if (test_bit(pool.available(filter.shares_silicon), device)) return found;
+  if (pool.is_plugins(device)) return {Cause::kDevicePlugin, -1, ""};
+  if (!filter.shares_silicon && pool.is_excluded(device)) return {Cause::kSameSilicon, -1, ""};
   return {Cause::kCounterShort, -1, name_of_short_counter(pool, device)};
 }
 
@@ -108,6 +110,10 @@ std::string DeviceJudge::example(FilterId id, const Pool& pool, uint32_t device,
              device_index_.judge_device(pool, device).reason.substr(0, kMaxExpression);
     case Cause::kUnknownField:
       return pool.why_refused(device).substr(0, kMaxExpression);
+    case Cause::kSameSilicon:
+      return silicon_example(pool, device);
+    case Cause::kDevicePlugin:
+      return plugin_example(pool, device);
     case Cause::kRequestSelector:
       return selectors_.expression(filter.request_selectors[static_cast<size_t>(found.index)])
           .substr(0, kMaxExpression);
@@ -118,6 +124,23 @@ std::string DeviceJudge::example(FilterId id, const Pool& pool, uint32_t device,
     default:
       return "";
   }
+}
+
+// "pt.example.com/a/pt-0 is the same hardware as gpu.nvidia.com/a/gpu-0 (pci 0000:1a:00.0)".
+std::string DeviceJudge::silicon_example(const Pool& pool, uint32_t device) const {
+  const auto why = device_index_.silicon().why_excluded(pool, device);
+  if (!why) return "";
+  return pool.driver_text + "/" + pool.name_text + "/" +
+         std::string(device_index_.strings().text(pool.device_name(device))) + " is the same hardware as " +
+         why->holder.text() + " (" + why->value + ")";
+}
+
+// "the device plugin of node a serves devices of gpu.nvidia.com".
+std::string DeviceJudge::plugin_example(const Pool& pool, uint32_t device) const {
+  for (const auto& [node, drivers] : device_index_.silicon().plugin_nodes())
+    if (const std::string driver = device_index_.silicon().plugin_driver(pool, device, node); !driver.empty())
+      return "the device plugin of node " + node + " serves devices of " + driver;
+  return "";
 }
 
 std::string DeviceJudge::counter_example(const Pool& pool, uint32_t device) const {

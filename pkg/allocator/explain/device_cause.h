@@ -36,6 +36,8 @@ class DeviceJudge {
   bool capacity(Filter& filter, const inventory::Pool& pool, uint32_t device, DeviceCause& out);
   const inventory::CounterUse* short_counter(const inventory::Pool& pool, uint32_t device) const;
   std::string foreign_set(const inventory::Pool& pool, uint32_t device) const;
+  std::string silicon_example(const inventory::Pool& pool, uint32_t device) const;
+  std::string plugin_example(const inventory::Pool& pool, uint32_t device) const;
   std::string counter_example(const inventory::Pool& pool, uint32_t device) const;
   std::string capacity_example(Filter& filter, const inventory::Pool& pool, uint32_t device, const std::string& name);
 

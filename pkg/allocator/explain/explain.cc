@@ -100,6 +100,14 @@ class Explainer {
       of_class_.end();
     }
     reasons.of_class = of_class_.take();
+    // What keeps these devices from the request may be held under the name of any driver.
+    const auto excluded = [](const CauseCount& count) {
+      return count.cause == Cause::kSameSilicon || count.cause == Cause::kDevicePlugin;
+    };
+    if (std::any_of(reasons.requests.begin(), reasons.requests.end(), [&](const RequestReason& request) {
+          return std::any_of(request.counts.begin(), request.counts.end(), excluded);
+        }))
+      add_all_drivers();
     reasons.drivers.assign(drivers_.begin(), drivers_.end());
     for (NodeId node = 0; node < able_.size() && reasons.able_though_refused.size() < kMaxAble; ++node)
       if (able_[node] == plan_.requests.size() && !plan_.requests.empty() && !passes(node, scope))

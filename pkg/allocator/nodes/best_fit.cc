@@ -204,7 +204,9 @@ BestFit::Priced BestFit::price(NodeId node, NodePrice& price) {
     const Priced gathered = gather(alternative, node);
     if (gathered == Priced::kSliceEnded) return gathered;
     const NodeView& view = device_index_.view(node);
-    price.fits = gathered == Priced::kYes && pick(view, alternative.count, picked_);
+    // If the best devices are several names of one piece of silicon, the search may find others.
+    price.fits = gathered == Priced::kYes && pick(view, alternative.count, picked_) &&
+                 (alternative.shares_silicon || !picked_rivals(node, view));
     if (price.fits) sum_up(view, alternative, price);
   } else {
     price.fits = true;

@@ -150,6 +150,7 @@ class BestFit {
   const inventory::Pool& pool_at(const inventory::NodeView& view, uint32_t segment) const {
     return *device_index_.pool(view.segments[segment].pool);
   }
+  bool picked_rivals(NodeId node, const inventory::NodeView& view) const;
   int64_t need_ppm(const PlanAlternative& alternative, const inventory::CapacityShape& shape);
   strategy::Cost node_cost(size_t position, NodeId node, const NodePrice& price);
   // Prices the node of this position in the order; false: the slice ended first.

@@ -33,7 +33,8 @@ BestFit::Priced BestFit::gather(const PlanAlternative& alternative, NodeId node)
     const inventory::Words& here = view.segments[s].mask;
     const PoolValue* value = nullptr;
     for (size_t w = 0; w < pool.words(); ++w) {
-      uint64_t word = mask->usable()[w] & pool.available()[w] & (here.empty() ? ~uint64_t{0} : here[w]);
+      uint64_t word =
+          mask->usable()[w] & filters_.available(alternative.filter, pool)[w] & (here.empty() ? ~uint64_t{0} : here[w]);
       if (word == 0) continue;
       if (value == nullptr) value = &values_.of(pool.id);
       for (; word != 0; word &= word - 1) {
@@ -119,6 +120,19 @@ bool BestFit::pick(const NodeView& view, uint32_t count, std::vector<Choice>& pi
   std::nth_element(choices_.begin(), choices_.begin() + (count - 1), choices_.end());
   picked.assign(choices_.begin(), choices_.begin() + count);
   return true;
+}
+
+bool BestFit::picked_rivals(NodeId node, const NodeView& view) const {
+  if (picked_.size() < 2 || !device_index_.silicon().any_rivals(node)) return false;
+  const auto picked = [&](inventory::PoolId pool, uint32_t device) {
+    return std::any_of(picked_.begin(), picked_.end(), [&](const Choice& choice) {
+      return choice.device == device && view.segments[choice.segment].pool == pool;
+    });
+  };
+  const std::vector<inventory::RivalPair> rivals = device_index_.silicon().rivals(node);
+  return std::any_of(rivals.begin(), rivals.end(), [&](const inventory::RivalPair& pair) {
+    return picked(pair.pool, pair.device) && picked(pair.other_pool, pair.other);
+  });
 }
 
 bool BestFit::few_combinations(size_t of, uint32_t count) {

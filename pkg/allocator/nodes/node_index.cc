@@ -74,7 +74,7 @@ bool NodeIndex::update(NodeCounts& counts, PoolId id) {
     if (made == nullptr) return false;
     const FilterMask& mask = *made;
     for (size_t w = 0; w < pool->words(); ++w) {
-      uint64_t word = mask.usable()[w] & (counts.admin_ ? ~uint64_t{0} : pool->available()[w]);
+      uint64_t word = mask.usable()[w] & (counts.admin_ ? ~uint64_t{0} : filters_.available(counts.filter_, *pool)[w]);
       now.candidates += static_cast<uint32_t>(std::popcount(word));
       if (!pool->any_shareable()) continue;
       for (; word != 0; word &= word - 1)

@@ -39,6 +39,7 @@ std::string filter_key(const Filter& filter) {
     add_text(key, name);
     add_text(key, quantity.to_string());
   }
+  if (filter.shares_silicon) key += "|s";
   return key;
 }
 

@@ -73,6 +73,7 @@ struct Filter {
   std::vector<SelectorId> request_selectors;
   std::vector<api::DeviceToleration> tolerations;
   CapacityRequests capacity;
+  bool shares_silicon = false;  // may take devices of which another name is held
   MaskTable masks;
   std::unordered_map<uint64_t, CapacityFit> fits;  // by shape
   std::unordered_map<inventory::Hash128, SliceAnswer, inventory::Hash128Hash> answers;
@@ -119,6 +120,10 @@ class Filters {
   // Too many filters: the owner should call clear() when no FilterId is in use.
   bool full() const { return filters_.size() > kMaxFilters || text_bytes_ > kMaxTextBytes; }
   void clear();
+  // The devices of the pool that are free for this filter.
+  const uint64_t* available(FilterId id, const inventory::Pool& pool) const {
+    return pool.available(filters_[id]->shares_silicon);
+  }
   // Marks the filter as used now. Masks of the least recently used filters are dropped first.
   void touch(FilterId id) { filters_[id]->last_used = ++clock_; }
   // Of masks, answers and fits, after trim(): those of about kKeptFilters, so that in a small fleet a tenant's

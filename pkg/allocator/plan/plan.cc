@@ -201,6 +201,7 @@ class Planner {
     if (spec.derived_attributes) add_derived(added, *spec.derived_attributes, what);
     if (plan_.unfinished) return;
     filter.tolerations = spec.tolerations;
+    filter.shares_silicon = added.shares_silicon;
     for (const auto& [capacity, text] : spec.capacity_requests) {
       auto quantity = api::Quantity::parse(text);
       if (!quantity) {
@@ -248,6 +249,7 @@ class Planner {
     }
     plan_.classes.push_back(entry->object);
     added.device_class = entry->object.get();
+    added.shares_silicon = inventory::shares_silicon(*entry->object);
     refused_for_unknown(entry->object->unknown, what + ": device class " + quote(name));
     for (size_t i = 0; i < entry->object->selectors.size(); ++i)
       filter.class_selectors.push_back(compile(

@@ -44,6 +44,7 @@ struct PlanAlternative {
   uint32_t slot = 0;  // index in Plan::filters
   bool all = false;   // allocationMode All
   bool admin = false;
+  bool shares_silicon = false;        // the class says that its requests share silicon
   uint32_t count = 1;                 // ExactCount
   std::vector<uint32_t> constraints;  // indices in Plan::constraints
   const api::DeviceClass* device_class = nullptr;

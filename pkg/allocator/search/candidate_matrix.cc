@@ -80,7 +80,7 @@ bool CandidateMatrix::lay_out_slot(const Plan& plan, size_t slot) {
     if (mask == nullptr) return false;
     const inventory::Words& on_node = view_->segments[s].mask;
     const uint64_t* here = on_node.empty() ? nullptr : on_node.data();
-    const uint64_t* free = segment.pool->available();
+    const uint64_t* free = filters_.available(filter, *segment.pool);
     const uint64_t* good = mask->usable();
     const size_t at = first + segment.first_word;
     uint64_t* usable = usable_.data() + at;

@@ -5,9 +5,9 @@
 // into one with the first (within a request later picks have larger numbers, so the swap keeps their order).
 //
 // A state is (request, alternative, devices placed, position) with everything the rest of the search can still observe:
-// devices assigned among later candidates, values of constraints with later members, values of devices in pairs,
-// counters and shared capacities that those candidates use, results of the claim. States are identified by 128-bit
-// hashes.
+// devices assigned among later candidates, those that an assigned name of the same silicon excludes, values of
+// constraints with later members, values of devices in pairs, counters and shared capacities that those candidates use,
+// results of the claim. States are identified by 128-bit hashes.
 #include <algorithm>
 #include <map>
 
@@ -69,6 +69,8 @@ void Search::set_up_dead_states() {
       append(key, use->amount);
     }
     if (pool.any_groups()) append_groups(segment, device, key);
+    // Which of its rivals is taken matters: it is like no other device.
+    if (any_rivals_ && has_rival_in(number, any)) append(key, number);
     if (pool.shareable(device)) {
       append(key, pool.shape(device).serial);
       if (const std::vector<Amount>* held = pool.shared(device))
@@ -140,6 +142,12 @@ Hash128 Search::state_key(uint32_t r, uint32_t a, uint32_t placed, uint32_t from
       mix.add(w);
       mix.add(word);
     }
+  if (any_rivals_)
+    for (size_t w = 0; w < excluded_.size(); ++w)
+      if (uint64_t word = excluded_[w] & relevant(w)) {
+        mix.add(w + 0x300000000ull);
+        mix.add(word);
+      }
   if (plan_->any_admin)
     for (const Pick& pick : picks_)
       if (plan_->requests[pick.request].claim == request.claim) mix.add(uint64_t{pick.local} + 1);

@@ -55,6 +55,8 @@ bool Search::assign(uint32_t r, uint32_t a, uint32_t local) {
   } else if (!alternative.admin && !shareable && inventory::test_bit(assigned_.data(), local)) {
     return false;
   }
+  const bool excludes = !ignores_rivals(alternative);
+  if (excludes && inventory::test_bit(excluded_.data(), local)) return false;
   const CapacityFit* fit = nullptr;
   if (shareable) {
     fit = &filters_.fit(filters_.get(alternative.filter), pool.shape(device));
@@ -94,6 +96,7 @@ bool Search::assign(uint32_t r, uint32_t a, uint32_t local) {
   } else {
     inventory::set_bit(assigned_.data(), local);
   }
+  if (excludes) exclude_rivals(local, true);
   picks_.push_back({local, r, a, fit});
   if (pairs_) pair_state_ += pair_mark(r, local);
   return true;
@@ -104,6 +107,7 @@ void Search::undo_pick() {
   picks_.pop_back();
   if (pairs_) pair_state_ -= pair_mark(pick.request, pick.local);
   const PlanAlternative& alternative = plan_->requests[pick.request].alternatives[pick.alternative];
+  if (!ignores_rivals(alternative)) exclude_rivals(pick.local, false);
   const MatrixSegment& segment = matrix_.segment_of(pick.local);
   const Pool& pool = *segment.pool;
   uint32_t device = matrix_.device_of(segment, pick.local);

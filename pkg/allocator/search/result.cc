@@ -5,6 +5,7 @@
 #include "pkg/api/claim_bounds.h"
 #include "pkg/api/selectors.h"
 #include "pkg/base/strings.h"
+#include "pkg/identity/record.h"
 
 namespace dra::allocator {
 namespace {
@@ -31,7 +32,9 @@ class ResultMaker {
       if (!selector) return fail(selector.error());
       results[c].node_selector = std::move(*selector);
       add_class_config(c, results[c]);
+      const bool recorded = add_records(c, results[c]);
       add_claim_config(c, results[c]);
+      if (recorded && results[c].config.size() > api::kMaxAllocationConfigs) return too_many_configs(results[c]);
     }
     return results;
   }
@@ -143,7 +146,8 @@ class ResultMaker {
       for (uint32_t other = r; other < plan_.requests.size(); ++other)
         if (plan_.requests[other].claim == claim && chosen(other).device_class == device_class)
           users.push_back(chosen(other).name);
-      for (const api::OpaqueConfig& opaque : device_class->config) add_config(result, {"FromClass", users, opaque});
+      for (const api::OpaqueConfig& opaque : device_class->config)
+        if (opaque.driver != identity::kRecordDriver) add_config(result, {"FromClass", users, opaque});
     }
   }
 
@@ -158,6 +162,36 @@ class ResultMaker {
       }
       if (applies) add_config(result, {"FromClaim", config.requests, config.opaque});
     }
+  }
+
+  // What the claim's devices are, for the time when their driver withdraws them (pkg/identity/record.h).
+  // Whether there was something.
+  bool add_records(uint32_t claim, api::AllocationResult& result) const {
+    identity::Records records;
+    for (const Pick& pick : search_.picks()) {
+      if (plan_.requests[pick.request].claim != claim || alternative_of(pick).admin) continue;
+      const MatrixSegment& segment = search_.matrix().segment_of(pick.local);
+      const uint32_t device = search_.matrix().device_of(segment, pick.local);
+      std::optional<identity::Record> record = device_index_.silicon().record_of(*segment.pool, device);
+      if (!record) continue;
+      const bool shared = alternative_of(pick).shares_silicon;
+      record->shared = shared;
+      const std::string name = segment.pool->driver_text + "/" + segment.pool->name_text + "/" +
+                               std::string(device_index_.strings().text(segment.pool->device_name(device)));
+      const auto [at, fresh] = records.try_emplace(name, std::move(*record));
+      if (!fresh) at->second.shared = at->second.shared && shared;
+    }
+    for (std::string& text : identity::encode_records(records))
+      result.config.push_back(
+          {"FromClass", {}, api::OpaqueConfig{std::string(identity::kRecordDriver), std::move(text)}});
+    return !records.empty();
+  }
+
+  static tl::unexpected<Error> too_many_configs(const api::AllocationResult& result) {
+    return fail(Code::kResourceExhausted,
+                "the allocation would have " + std::to_string(result.config.size()) + " config entries, and at most " +
+                    std::to_string(api::kMaxAllocationConfigs) +
+                    " are stored: use fewer devices a claim, or fewer entries in the class and in the claim");
   }
 
   const PlanAlternative& chosen(uint32_t r) const { return plan_.requests[r].alternatives[search_.chosen()[r]]; }

@@ -31,6 +31,7 @@ bool Search::begin(const Plan& plan, inventory::NodeId node, const Terms& terms)
   if (plan.any_derived && !lay_out_derived()) return false;
   naive_ = naive_ || derived_may_fail();
   picks_.clear();
+  lay_out_rivals();
   group_states_.clear();
   saved_groups_.clear();
   shared_.clear();

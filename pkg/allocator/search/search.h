@@ -3,7 +3,8 @@
 // A depth-first search over requests, alternatives and devices in the documented order. Everything it skips is proven
 // to contain no solution, so the first solution found is upstream's:
 //  - once a constraint's value is fixed, enough candidates of every later request must have it;
-//  - interchangeable devices (class_of) are tried once at each place;
+//  - interchangeable devices (class_of) are tried once at each place; one with a rival among the candidates is not
+//    interchangeable;
 //  - a state proven dead (dead_) is not entered again;
 //  - proofs (proofs.cc) refute the whole before much is tried;
 //  - packing (packing.h) refutes a state whose demand cannot be met from the remaining counters;
@@ -16,6 +17,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -146,6 +148,19 @@ class Search {
   size_t count_with(const PlanAlternative& alternative, const Column& column, const MatchState& state,
                     uint32_t from) const;
 
+  // rivals.cc: devices that are one piece of silicon under several names, of which a decision takes one
+  void lay_out_rivals();
+  // Whether the alternative neither excludes other names of its devices nor is excluded by them.
+  bool ignores_rivals(const PlanAlternative& alternative) const {
+    return !any_rivals_ || alternative.admin || alternative.shares_silicon;
+  }
+  std::span<const uint32_t> rivals_of(uint32_t local) const {
+    return {rivals_.data() + first_rival_[local], rivals_.data() + first_rival_[local + 1]};
+  }
+  void exclude_rivals(uint32_t local, bool on);
+  // It has a rival among these devices.
+  bool has_rival_in(uint32_t local, const inventory::Words& devices) const;
+
   // device_groups.cc: compatibility groups of devices on one counter set
   struct GroupsOfSet {
     uint32_t segment;  // its first word
@@ -233,7 +248,8 @@ class Search {
 
   const Plan* plan_ = nullptr;
   bool strict_ = false;
-  bool naive_ = false;  // upstream might meet an error that counts: no short cuts
+  bool any_rivals_ = false;  // some devices of the node are one piece of silicon
+  bool naive_ = false;       // upstream might meet an error that counts: no short cuts
   uint64_t budget_ = 0;
   const std::function<bool(const Search&)>* visit_ = nullptr;
   uint64_t steps_ = 0;
@@ -253,6 +269,9 @@ class Search {
   std::vector<DerivedColumns*> derived_;  // by constraint; null: without; empty: all are
   std::vector<GroupsOfSet> group_states_;
   std::vector<std::pair<size_t, inventory::GroupState>> saved_groups_;  // place in group_states_, before
+  std::vector<uint32_t> first_rival_, rivals_;                          // by device; its rivals
+  std::vector<uint32_t> excluded_by_;                                   // by device: rivals that this decision assigned
+  inventory::Words excluded_;                                           // those with some
   std::vector<Pick> picks_;
   std::vector<uint32_t> chosen_;
   std::vector<uint32_t> results_;                  // by claim

@@ -151,6 +151,8 @@ constexpr UsedAnnotation kUsedAnnotations[] = {
     {"dra-controller-manager/allow-evictions", 32},
     {"dra-controller-manager/strategy", 64},        // on classes
     {"dra-controller-manager/usage-counter", 256},  // on classes
+    {"dra-controller-manager/shared-silicon", 16},  // on classes
+    {"dra-controller-manager/identities", 16'384},  // on claims (pkg/identity/record.h)
     {"dra-controller-manager/history", 1024},       // on pods (pkg/protocol/history.h)
     {"dra-controller-manager/prefer", 513},         // on claims; a value longer than 512 is ignored
     // On claims, pods and PodGroups (pkg/alignment); a value longer than 1,024 is refused.

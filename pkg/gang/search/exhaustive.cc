@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "pkg/gang/search/domain_search.h"
+#include "pkg/identity/record.h"
 
 namespace dra::gang {
 
@@ -50,6 +51,13 @@ Hash128 DomainSearch::hash_of(const api::AllocationResult& result) {
     }
     sum = plus(sum, one);
   }
+  // Whether it excludes other names of its devices.
+  for (const api::DeviceAllocationConfiguration& entry : result.config)
+    if (entry.opaque && entry.opaque->driver == identity::kRecordDriver) {
+      Hash128 one;
+      add_text(one, entry.opaque->parameters_json);
+      sum = plus(sum, one);
+    }
   return sum;
 }
 

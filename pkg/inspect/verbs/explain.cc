@@ -19,7 +19,6 @@
 #include "pkg/inspect/verbs/replay.h"
 #include "pkg/inspect/verbs/rollout.h"
 #include "pkg/inspect/verbs/top.h"
-#include "pkg/protocol/group_claims.h"
 #include "pkg/protocol/pod_claims.h"
 #include "pkg/verdict/nodes.h"
 
@@ -228,20 +227,27 @@ void explain_other_node(Answer& answer, const State& state, const api::Pod& pod,
   add_judged(answer, judged);
 }
 
-// Entries that represent claims of the pod's PodGroup, which others make and allocate.
+// Entries that represent claims of the pod's PodGroup, which kube-controller-manager makes.
 void explain_group_claims(Answer& answer, const State& state, const api::Pod& pod) {
   for (const api::PodResourceClaim& entry : pod.resource_claims) {
     if (!is_entry_of_group(state.objects, pod, entry)) continue;
     const bool ours =
         !pod.scheduling_gates.empty() || (!pod.scheduler_name.empty() && pod.scheduler_name != "default-scheduler");
-    answer.say({"ClaimOfGroup",
-                ours ? "Its " + protocol::why_entry_of_group_waits(pod, entry) + "."
-                     : "Its claim entry " + quote(entry.name) + " is a claim of PodGroup " + pod.metadata.ns + "/" +
-                           pod.pod_group_name +
-                           ": kube-controller-manager makes it, and kube-scheduler allocates it for all pods of the "
-                           "group.",
-                ref_of(pod), "spec.resourceClaims[" + entry.name + "]"});
-    answer.status = ours ? Status::kNo : Status::kUnknown;
+    const protocol::ResolvedClaim resolved = protocol::resolve_claim(pod, entry);
+    const bool made = resolved.state == protocol::ResolvedClaim::State::kNamed &&
+                      state.objects.claims.contains(pod.metadata.ns + "/" + resolved.name);
+    std::string text = "Its claim entry " + quote(entry.name) + " is a claim of PodGroup " + pod.metadata.ns + "/" +
+                       pod.pod_group_name + " as a whole: kube-controller-manager makes it, ";
+    if (!ours)
+      text += "and kube-scheduler allocates it for all pods of the group.";
+    else if (made)
+      text += "and one allocation serves all pods of the group.";
+    else
+      text +=
+          "and has not yet (feature gate DRAWorkloadResourceClaims; a manager with --claim-templates=own does not make "
+          "it).";
+    answer.say({"ClaimOfGroup", text, ref_of(pod), "spec.resourceClaims[" + entry.name + "]"});
+    if (!ours || !made) answer.status = ours ? Status::kNo : Status::kUnknown;
   }
 }
 

@@ -4,7 +4,6 @@
 #include <set>
 
 #include "pkg/inspect/verbs/chain.h"
-#include "pkg/protocol/group_claims.h"
 
 namespace dra::inspect {
 namespace {
@@ -19,8 +18,6 @@ struct WaitingMembers {
 };
 
 std::string why_not_ready(const Objects& objects, const api::Pod& pod) {
-  for (const api::PodResourceClaim& entry : pod.resource_claims)
-    if (is_entry_of_group(objects, pod, entry)) return protocol::why_entry_of_group_waits(pod, entry);
   if (!can_be_decided(pod))
     return pod.metadata.deleting() ? "it is being deleted" : "it is held by " + join(pod.scheduling_gates, ", ");
   const auto claims = claims_of(objects, pod);

@@ -161,6 +161,15 @@ TEST(ExplainGroup, AClaimOfTheGroupIsSaidToWait) {
   expect_has(said, "claim entry \"shared\" is a claim of PodGroup ml/g as a whole");
   expect_lacks(said, "Broken");
   expect_lacks(said, "delete");
+  // Once kube-controller-manager has made it, it is judged like any other.
+  auto claim = named_object<api::ResourceClaim>("ml", "g-shared");
+  claim->spec = world.objects.claims.at("ml/w0-gpu")->spec;
+  claim->metadata.owner_references = {{"scheduling.k8s.io/v1alpha2", "PodGroup", "g", group->metadata.uid, true}};
+  world.objects.claims["ml/g-shared"] = claim;
+  pod->resource_claim_statuses = {{"shared", "g-shared"}};
+  const std::string made = world.explained("pod/w0", Status::kYes);
+  expect_has(made, "one allocation serves all pods of the group");
+  expect_has(made, "n0");
 }
 
 TEST(ReplayGroup, AMemberIsDecidedWithItsGroupInItsDomain) {
