@@ -19,7 +19,7 @@ struct Options {
   bool prove = true;
   // Of one question (preempt::Options).
   uint64_t max_checks = 2'000;
-  Duration longest_question = std::chrono::milliseconds(100);
+  Duration longest_question = std::chrono::milliseconds(200);
 };
 
 // One of our scheduler names places the pod.

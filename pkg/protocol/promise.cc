@@ -157,8 +157,36 @@ Write write_promise(const View& view, const api::Pod& pod, Promise promise) {
   });
 }
 
+// A JSON patch, not an apply without the condition: whoever wrote the list of conditions as a whole owns ours, too, and
+// then it would stay. The version makes sure that it is still at this index.
 Write write_promise_removed(const api::Pod& pod) {
-  return apply(pod, "end-promise", [](JsonText&) {});
+  JsonText out;
+  const auto operation = [&](const char* op, const std::string& path, std::string_view value = {}) {
+    out.object([&] {
+      out.member("op", op);
+      out.member("path", path);
+      if (!value.empty()) out.member("value", value);
+    });
+  };
+  out.array([&] {
+    operation("add", "/metadata/uid", pod.metadata.uid);
+    operation("add", "/metadata/resourceVersion", pod.metadata.resource_version);
+    if (const api::Condition* condition = find(pod)) {
+      const std::string at = "/status/conditions/" + std::to_string(condition - pod.conditions.data());
+      operation("test", at + "/type", kPromiseCondition);
+      operation("remove", at);
+    }
+    if (!pod.nominated_node_name.empty()) operation("remove", "/status/nominatedNodeName");
+  });
+  Write write;
+  write.verb = Verb::kJsonPatch;
+  write.object = ref_of(pod);
+  write.subresource = "status";
+  write.resource_version = pod.metadata.resource_version;
+  write.field_manager = kPromiseManager;
+  write.purpose = "end-promise";
+  write.body = std::move(out).text();
+  return write;
 }
 
 }  // namespace dra::protocol

@@ -57,7 +57,7 @@ bool has_promise(const api::Pod& pod);
 
 // Both are bound to this version of the pod (409 if it changed). Promise::since is set where it is empty.
 reconcile::Write write_promise(const reconcile::View& view, const api::Pod& pod, Promise promise);
-// Removes the condition and, unless others wrote it, the nomination.
+// Removes the condition and the nomination.
 reconcile::Write write_promise_removed(const api::Pod& pod);
 
 }  // namespace dra::protocol

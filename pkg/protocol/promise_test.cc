@@ -60,7 +60,13 @@ TEST(Promise, WhatIsWrittenIsRead) {
     ASSERT_TRUE(read && *read) << (*read).error().message();
     EXPECT_EQ(**read, promise);
   }
-  EXPECT_FALSE(promise_of(after(write_promise_removed(waiting()))));
+  api::Pod pod = after(write_promise(view, waiting(), promise));
+  pod.conditions.insert(pod.conditions.begin(), api::Condition{"PodScheduled", "False", "Unschedulable", "", "", 0});
+  EXPECT_EQ(write_promise_removed(pod).body,
+            R"([{"op":"add","path":"/metadata/uid","value":"p-uid"},)"
+            R"({"op":"add","path":"/metadata/resourceVersion","value":"7"},)"
+            R"({"op":"test","path":"/status/conditions/1/type","value":"dra-controller-manager/Promise"},)"
+            R"({"op":"remove","path":"/status/conditions/1"},{"op":"remove","path":"/status/nominatedNodeName"}])");
 }
 
 TEST(Promise, WhatIsNotUnderstoodIsRefused) {
