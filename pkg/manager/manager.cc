@@ -171,8 +171,8 @@ struct Manager::Impl {
               &w.nodes.store(),
               &w.classes.store(),
               &w.slices.store(),
-              w.taint_rules ? &w.taint_rules->store() : nullptr,
-              &w.budgets.store()};
+              w.taint_rules ? &w.taint_rules->store() : nullptr};
+    stores.budgets = &w.budgets.store();
     add_indexes(stores);
     demand = std::make_unique<DemandWatches>(
         reactor, transport, random, w.traits, preflight, nodes,

@@ -32,8 +32,8 @@ struct Stores {
   client::Store<api::DeviceClass>* classes = nullptr;
   client::Store<api::ResourceSlice>* slices = nullptr;
   client::Store<api::DeviceTaintRule>* taint_rules = nullptr;  // null: not served
+  const GroupSource* groups = nullptr;                         // null: PodGroups are not watched
   client::Store<api::PodDisruptionBudget>* budgets = nullptr;
-  const GroupSource* groups = nullptr;  // null: PodGroups are not watched
 };
 
 // Call once, before the stores fill.
