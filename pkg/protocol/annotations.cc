@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 
-#include "pkg/identity/record.h"
 
 namespace dra::protocol {
 namespace {
@@ -64,7 +63,7 @@ constexpr std::array<UserAnnotation, 16> kUserAnnotations{{
 constexpr std::array<std::string_view, 8> kManagerMarks{{
     "dra-controller-manager/avoided-devices",
     "dra-controller-manager/history",
-    identity::kRecordAnnotation,
+    "dra-controller-manager/identities",
     "dra-controller-manager/leaving",
     "dra-controller-manager/proven",
     "dra-controller-manager/proven-for",

@@ -22,6 +22,7 @@ OTHERS = {
     "dra-controller-manager/scheduler-names": "on the manager's own Lease",
     "dra-controller-manager/exclusive-drivers": "on the manager's own Lease",
     "dra-controller-manager/shared-drivers": "on the manager's own Lease",
+    "dra-controller-manager/preempts": "on the manager's own Lease",
     "dra-controller-manager/usage": "on the manager's own Lease",
 }
 
