@@ -45,6 +45,7 @@ NODES, DEVICES = 6, 8
 KINDS = ("gpu", "nic")
 ROOT, RAIL, NUMA = "example.com/root", "example.com/rail", "example.com/numa"
 LAG = 2.0
+STALLED = 15.0  # seconds without a new pod that runs
 # name: ({request: count}, pairs)
 CLAIM_KINDS = {f"pair-{n}": ({"gpu": n, "nic": n}, f"gpu+nic by {ROOT}") for n in (1, 2, 3, 4)} | {
     "some": ({"gpu": 4, "nic": 1}, f"gpu+nic by {ROOT}"), "halves": ({"gpu": 4, "nic": 2}, f"gpu*2+nic by {NUMA}"),
@@ -325,7 +326,7 @@ class Run:
         self.options, self.mode, self.deny = options, mode, deny
         self.random = random.Random(options.seed)
         self.cluster = real_cluster.RealCluster(users=("tenant",), server_flags=[GATES, "--runtime-config=scheduling.k8s.io/v1alpha2=true"])
-        self.managers, self.number, self.kills, self.overlaps = [], 0, 0, 0
+        self.managers, self.number, self.kills, self.overlaps, self.circles = [], 0, 0, 0, 0
 
     def __enter__(self):
         self.cluster.__enter__()
@@ -480,8 +481,22 @@ class Run:
                 done.add(group)
                 self.remove(members)
 
+    def break_circle(self, done):
+        """Groups with members that run can wait for each other's rails: no allocator ends that, since nobody is moved. As its owner would, makes one of them anew."""
+        ran = self.checker.ran
+        for group, members in self.groups.items():
+            running = [name for name in members if name in ran]
+            if group in done or not running or len(running) == len(members):
+                continue
+            self.remove([*members])
+            self.groups[group] = {f"{name}n": {**pod, "metadata": {**pod["metadata"], "name": f"{name}n"}} for name, pod in members.items()}
+            self.tenant.many([lambda p=p: self.tenant.create(PODS, p) for p in self.groups[group].values()])
+            self.circles += 1
+            return
+
     def through(self):
-        begin = time.monotonic()
+        begin = progress = time.monotonic()
+        seen = 0
         self.checker.start()
         self.churn.start()
         self.ask()
@@ -490,6 +505,11 @@ class Run:
         while len(done) < whole and not self.checker.wrong and time.monotonic() < begin + self.options.seconds:
             time.sleep(0.2)
             self.finish_some(done, replaced)
+            if len(self.checker.ran) > seen:
+                seen, progress = len(self.checker.ran), time.monotonic()
+            elif time.monotonic() - progress > STALLED:
+                progress = time.monotonic()
+                self.break_circle(done)
             if self.kills < self.options.kills and time.monotonic() > next_kill:
                 self.kill_one()
                 next_kill = time.monotonic() + self.random.uniform(2, 5)
@@ -501,7 +521,7 @@ class Run:
         self.checker.join()
         c = self.checker
         print(f"{self.mode} mode{', policies at Deny' if self.deny else ''}: {len(done)} of {whole} pods and groups ran in {time.monotonic() - begin:.0f} s; {self.kills} kills, "
-              f"{self.overlaps} of them beside another manager, {self.churn.changes} changes of slices; {c.pairs} pairs judged, {c.late_pairs} of them held only by a version "
+              f"{self.overlaps} of them beside another manager, {self.churn.changes} changes of slices, {self.circles} circles of groups broken; {c.pairs} pairs judged, {c.late_pairs} of them held only by a version "
               f"that was up to {LAG:.0f} s old; {c.rails} states of groups judged, {c.late_rails} so; {c.looks} looks, {len(c.wrong)} faults", flush=True)
         if c.wrong or len(done) < whole:
             waiting = [p["metadata"]["name"] for p in self.admin.items(PODS) if not p["spec"].get("nodeName")]
