@@ -227,7 +227,10 @@ std::string difference_in(const PairWorld& one, Tally& tally) {
     } else if (found.outcome !=
                (twin.answer == oracle::Answer::kFeasible ? Outcome::kFeasible : Outcome::kInfeasible)) {
       return "the twin says " + (twin.node.empty() ? "infeasible" : twin.node + ":" + joined(twin.devices)) +
-             ", the allocator says " + said + (found.error ? " (" + found.error->message() + ")" : "");
+             ", the allocator says " + said + (found.error ? " (" + found.error->message() + ")" : "") +
+             (feasible ? " on " + (*contest)->inventory().node_name(found.decisions.at(0).node) + ":" +
+                             joined(devices_of(found.decisions.at(0).results))
+                       : "");
     }
     if (!feasible) {
       if (!first_fit || found.outcome != Outcome::kInfeasible) continue;
@@ -264,7 +267,11 @@ TEST(PairProperty, RandomWorldsAgreeWithTheTwin) {
     if (wrong.empty()) continue;
     ++failures;
     std::string rules;
-    for (const PairRule& rule : one.rules) rules += "\n  " + rule.text;
+    for (const PairRule& rule : one.rules) {
+      rules += "\n  " + rule.text;
+      for (const PairRule::Term& term : rule.terms)
+        for (const auto& device : term.devices) rules += " " + device.driver + "/" + device.pool + "/" + device.device;
+    }
     ADD_FAILURE() << "seed " << seed << ": " << wrong << rules << "\n  " << oracle::write_case(one.world);
   }
   std::cout << tally.feasible << " feasible, " << tally.refused_by_pairs << " infeasible for their pairs alone, "

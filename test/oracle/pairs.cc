@@ -22,8 +22,8 @@ struct TypedValues {
   }
 };
 
-std::set<std::string> values_of_device(const Scene& scene, size_t device, const std::string& attribute) {
-  const api::DeviceAttribute* found = find_attribute(scene.devices[device], attribute);
+std::set<std::string> values_of_device(const Scene& scene, const SceneDevice& device, const std::string& attribute) {
+  const api::DeviceAttribute* found = find_attribute(device, attribute);
   if (found == nullptr || (oracle::is_list(*found) && !scene.world->on("DRAListTypeAttributes"))) return {};
   return std::visit(TypedValues{}, *found);
 }
@@ -139,18 +139,19 @@ std::string broken_pairs(const Scene& scene, const std::vector<Pick>& picks,
     for (size_t side = 0; side < rule.terms.size(); ++side) {
       const allocator::PairRule::Term& term = rule.terms[side];
       uint64_t taken = 0;
-      const auto add = [&](size_t device) {
+      const auto add = [&](const SceneDevice& device) {
         units.push_back({{side}, values_of_device(scene, device, rule.attribute)});
       };
       for (const allocator::Anchor& anchor : term.devices) {
         ++taken;
-        for (size_t d = 0; d < scene.devices.size(); ++d)
-          if (scene.devices[d].name == DeviceName{anchor.driver, anchor.pool, anchor.device}) add(d);
+        for (const auto* devices : {&scene.devices, &scene.withheld})
+          for (const SceneDevice& device : *devices)
+            if (device.name == DeviceName{anchor.driver, anchor.pool, anchor.device}) add(device);
       }
       for (const Pick& pick : picks) {
         if (pick.option->claim != term.claim || pick.option->request != term.request) continue;
         ++taken;
-        add(pick.device);
+        add(scene.devices[pick.device]);
       }
       numbers.push_back(term.number);
       asked = std::min(asked, taken / term.number);
@@ -187,11 +188,12 @@ uint64_t free_groups(const Scene& scene, const allocator::PairRule& rule, uint64
           room = room && amount + (before == device.consumed.end() ? 0 : before->second) <=
                              parse_amount(device.device->capacity.at(name).value).value_or(0);
         }
-        if (room) units.push_back({{side}, values_of_device(scene, d, rule.attribute)});
+        if (room) units.push_back({{side}, values_of_device(scene, scene.devices[d], rule.attribute)});
       }
     }
   }
-  for (const auto& [d, sides] : exclusive) units.push_back({sides, values_of_device(scene, d, rule.attribute)});
+  for (const auto& [d, sides] : exclusive)
+    units.push_back({sides, values_of_device(scene, scene.devices[d], rule.attribute)});
   return most_groups(numbers, units, asked);
 }
 

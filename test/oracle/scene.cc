@@ -203,12 +203,11 @@ void add_pool(Scene& scene, const PoolKey& key, std::vector<const api::ResourceS
       pool.conditional |= slice_relevant(world, *slice, *scene.node) && has_binding_conditions(device);
   const bool usable = !pool.incomplete && !pool.invalid;
   scene.pools.push_back(std::move(pool));
-  if (!usable) return;
   for (const api::ResourceSlice* slice : slices) {
     if (!slice_relevant(world, *slice, *scene.node)) continue;
     for (const api::Device& device : slice->devices)
       if (device_on_node(*slice, device, *scene.node))
-        scene.devices.push_back(make_device(world, scene.pools.size() - 1, *slice, device));
+        (usable ? scene.devices : scene.withheld).push_back(make_device(world, scene.pools.size() - 1, *slice, device));
   }
 }
 

@@ -80,6 +80,7 @@ struct Scene {
   const api::Node* node = nullptr;
   std::vector<ScenePool> pools;
   std::vector<SceneDevice> devices;    // of usable pools, those that this node may use
+  std::vector<SceneDevice> withheld;   // of the others: nobody gets them, who has them keeps what they publish
   std::vector<SceneRequest> requests;  // of all claims, in order
   // A problem that makes every decision an error: a class that does not exist, a selector of unknown form.
   std::string error;
