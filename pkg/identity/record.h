@@ -1,7 +1,7 @@
 // Record: what an allocation remembers of its devices' identities, so that they count when a driver withdraws a device.
 //
 // Written as opaque parameters of kRecordDriver into status.allocation.devices.config, in the write that allocates;
-// and, for allocations of others, as the annotation kRecordAnnotation. The text is one JSON object:
+// and, for allocations of others, as an annotation (nobody writes or reads it yet). The text is one JSON object:
 //   {"apiVersion": ..., "kind": "DeviceIdentities", "devices": {"DRIVER/POOL/DEVICE": {"is": ["pci 0000:1a:00.0"],
 //    "of": [...], "node": "a", "type": "gpu", "shared": true}}}
 // Pure.
@@ -16,7 +16,6 @@
 namespace dra::identity {
 
 inline constexpr std::string_view kRecordDriver = "identity.dra-controller-manager";
-inline constexpr std::string_view kRecordAnnotation = "dra-controller-manager/identities";
 // On a DeviceClass, with the value "true": its requests neither exclude nor are excluded.
 inline constexpr std::string_view kSharedSiliconAnnotation = "dra-controller-manager/shared-silicon";
 inline constexpr size_t kMaxRecordBytes = 10 * 1024;  // of one entry: the API's limit for opaque parameters
