@@ -377,53 +377,51 @@ TEST(Reflector, AnObjectThatBecameUnreadableIsNotForgottenByALaterState) {
 }
 
 // kube-apiserver 1.36 with etcd 3.4.23: the WatchList opens, and its first event is this error.
+// 25 Leases, each WatchList of which meets the fault.
+struct BrokenWatchLists {
+  explicit BrokenWatchLists(const Fault& fault) {
+    for (int i = 0; i < 25; ++i) world.put("l" + std::to_string(i), "x");
+    world.network.set_plan([this, fault](const Request& r, bool) {
+      targets.push_back(r.target);
+      return r.target.find("sendInitialEvents") != std::string::npos ? fault : Fault{};
+    });
+    ReflectorOptions options;
+    options.resource = kLeases;
+    options.page_size = 10;
+    informer.emplace(world.reactor, world.network, world.random, options, traits);
+    informer->start();
+  }
+  void expect_synced_within(Duration time) {
+    world.reactor.advance(time);
+    EXPECT_TRUE(informer->synced());
+    EXPECT_EQ(shown(informer->objects()), world.server.snapshot(kPath));
+  }
+
+  World world{1};
+  std::vector<std::string> targets;
+  std::shared_ptr<ServerTraits> traits = std::make_shared<ServerTraits>();
+  std::optional<Informer<api::Lease>> informer;
+};
+
 TEST(Reflector, AServerWhoseStorageHasNoWatchListIsListed) {
-  World world(1);
-  for (int i = 0; i < 25; ++i) world.put("l" + std::to_string(i), "x");
   Fault refused;
   refused.cut_after_lines = 0;
   refused.last_line =
       R"({"type":"ERROR","object":{"kind":"Status","apiVersion":"v1","status":"Failure","reason":"InternalError","code":500,)"
       R"("message":"a watch stream was requested by the client but the required storage feature RequestWatchProgress is disabled"}})";
-  std::vector<std::string> targets;
-  world.network.set_plan([&](const Request& r, bool) {
-    targets.push_back(r.target);
-    return r.target.find("sendInitialEvents") != std::string::npos ? refused : Fault{};
-  });
-  auto traits = std::make_shared<ServerTraits>();
-  ReflectorOptions options;
-  options.resource = kLeases;
-  options.page_size = 10;
-  Informer<api::Lease> informer(world.reactor, world.network, world.random, options, traits);
-  informer.start();
-  world.reactor.advance(1s);
-  EXPECT_TRUE(informer.synced()) << "at once, without a back-off";
-  EXPECT_EQ(shown(informer.objects()), world.server.snapshot(kPath));
-  EXPECT_TRUE(traits->watch_list_refused);
-  EXPECT_EQ(targets.size(), 5u) << "a WatchList, three pages, a watch";
+  BrokenWatchLists broken(refused);
+  broken.expect_synced_within(1s);  // at once, without a back-off
+  EXPECT_TRUE(broken.traits->watch_list_refused);
+  EXPECT_EQ(broken.targets.size(), 5u) << "a WatchList, three pages, a watch";
 }
 
 TEST(Reflector, WatchListsThatBreakOffThreeTimesGiveWayToPages) {
-  World world(1);
-  for (int i = 0; i < 25; ++i) world.put("l" + std::to_string(i), "x");
   Fault cut;
   cut.cut_after_lines = 20;
-  std::vector<std::string> targets;
-  world.network.set_plan([&](const Request& r, bool) {
-    targets.push_back(r.target);
-    return r.target.find("sendInitialEvents") != std::string::npos ? cut : Fault{};
-  });
-  auto traits = std::make_shared<ServerTraits>();
-  ReflectorOptions options;
-  options.resource = kLeases;
-  options.page_size = 10;
-  Informer<api::Lease> informer(world.reactor, world.network, world.random, options, traits);
-  informer.start();
-  world.reactor.advance(1min);
-  EXPECT_TRUE(informer.synced());
-  EXPECT_EQ(shown(informer.objects()), world.server.snapshot(kPath));
-  EXPECT_FALSE(traits->watch_list_refused) << "others may be luckier";
-  EXPECT_EQ(targets.size(), 7u) << "three WatchLists, three pages, a watch";
+  BrokenWatchLists broken(cut);
+  broken.expect_synced_within(1min);
+  EXPECT_FALSE(broken.traits->watch_list_refused) << "others may be luckier";
+  EXPECT_EQ(broken.targets.size(), 7u) << "three WatchLists, three pages, a watch";
 }
 
 // The main property of this package: whatever the network does, once it recovers the store equals the server's list,

@@ -103,33 +103,6 @@ std::vector<preempt::PodGroupFacts> read_groups(const json& source) {
   return groups;
 }
 
-api::LabelSelector read_selector(const json& source) {
-  api::LabelSelector selector;
-  const json labels = map_of(source, "matchLabels");
-  for (const auto& [key, value] : labels.items()) selector.match_labels[key] = value.get<std::string>();
-  for (const json& one : list_of(source, "matchExpressions"))
-    selector.match_expressions.push_back({one.at("key").get<std::string>(), one.at("operator").get<std::string>(),
-                                          one.value("values", std::vector<std::string>{})});
-  return selector;
-}
-
-preempt::BudgetFacts read_budget(const json& source) {
-  const json spec = source.value("spec", json::object()), status = source.value("status", json::object());
-  preempt::BudgetFacts facts;
-  facts.ns = source.at("metadata").value("namespace", "default");
-  facts.name = source.at("metadata").at("name").get<std::string>();
-  if (spec.contains("selector")) facts.selector = read_selector(spec["selector"]);
-  const json disrupted = map_of(status, "disruptedPods");
-  for (const auto& [name, time] : disrupted.items()) facts.disrupted.push_back(name);
-  facts.allowed = status.value("disruptionsAllowed", int64_t{0});
-  facts.observed =
-      status.value("observedGeneration", int64_t{0}) >= source.at("metadata").value("generation", int64_t{0});
-  facts.always_allow = spec.value("unhealthyPodEvictionPolicy", "") == "AlwaysAllow";
-  facts.current_healthy = status.value("currentHealthy", int64_t{0});
-  facts.desired_healthy = status.value("desiredHealthy", int64_t{0});
-  return facts;
-}
-
 preempt::Promise read_promise(const json& source, const Reach& reach) {
   preempt::Promise promise;
   const json placements = map_of(source, "placements"), allocations = map_of(source, "allocations");
@@ -226,8 +199,11 @@ PreemptCase::PreemptCase(const std::string& line) {
   }
   read_pods(source, *world, cluster_);
   preempt::join_groups(*world, read_groups(source));
-  for (const json& budget : list_of(source, "podDisruptionBudgets"))
-    world->budgets.push_back(preempt::budget_of(*world, read_budget(budget)));
+  for (const json& one : list_of(source, "podDisruptionBudgets")) {
+    auto budget = decoded<api::PodDisruptionBudget>(one, "PodDisruptionBudget");
+    if (budget.metadata.ns.empty()) budget.metadata.ns = "default";
+    world->budgets.push_back(preempt::budget_of(*world, budget));
+  }
   for (const json& promise : list_of(source, "promises")) world->promises.push_back(read_promise(promise, reach));
   if (source.contains("maxMoves")) world->max_moves = source["maxMoves"].get<uint32_t>();
   preempt::measure(*world, [&reach](const api::DeviceRequestAllocationResult& result) {

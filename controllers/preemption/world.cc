@@ -66,20 +66,6 @@ void LiveWorld::add_claims() {
   }
 }
 
-bool LiveWorld::of_kept_class(const api::ResourceClaim& claim) const {
-  const auto is_kept = [&](const std::string& name) {
-    const api::DeviceClass* known = view_.device_class(name);
-    if (known == nullptr) return false;
-    const auto mark = known->metadata.annotations.find(protocol::kPreemptionAnnotation);
-    return mark != known->metadata.annotations.end() && mark->second == "never";
-  };
-  return std::any_of(claim.spec.requests.begin(), claim.spec.requests.end(), [&](const api::DeviceRequest& request) {
-    return (request.exactly && is_kept(request.exactly->device_class_name)) ||
-           std::any_of(request.first_available.begin(), request.first_available.end(),
-                       [&](const auto& one) { return is_kept(one.device_class_name); });
-  });
-}
-
 void LiveWorld::add_pods() {
   for (auto& object : view_.all_pods()) {
     if (object->terminal()) continue;
@@ -93,7 +79,9 @@ void LiveWorld::add_pods() {
       const auto claim = claims_.find(key);
       if (claim == claims_.end()) continue;
       pod.claims.push_back(claim->second);
-      pod.kept_by_class = pod.kept_by_class || of_kept_class(*world_->claims[claim->second]);
+      pod.kept_by_class = pod.kept_by_class ||
+                          protocol::names_kept_class(world_->claims[claim->second]->spec,
+                                                     [&](const std::string& name) { return view_.device_class(name); });
     }
     pod.preempts = pod.preempts && !pod.kept_by_class;
   }
@@ -118,19 +106,7 @@ void LiveWorld::add_budgets() {
   const auto all = view_.budgets();
   budgets_known_ = all.has_value();
   if (!all) return;
-  for (const auto& budget : *all) {
-    preempt::BudgetFacts facts;
-    facts.ns = budget->metadata.ns;
-    facts.name = budget->metadata.name;
-    facts.selector = budget->selector;
-    facts.disrupted = budget->disrupted_pods;
-    facts.allowed = budget->disruptions_allowed;
-    facts.observed = budget->observed_generation >= budget->metadata.generation;
-    facts.always_allow = budget->always_allow;
-    facts.current_healthy = budget->current_healthy;
-    facts.desired_healthy = budget->desired_healthy;
-    world_->budgets.push_back(preempt::budget_of(*world_, facts));
-  }
+  for (const auto& budget : *all) world_->budgets.push_back(preempt::budget_of(*world_, *budget));
 }
 
 // Proven ones before others, then the older ones, then by uid: so two managers have the same order.

@@ -71,7 +71,6 @@ class LiveWorld {
   void add_budgets();
   void add_promises();
   void set_nominations_aside();
-  bool of_kept_class(const api::ResourceClaim& claim) const;
   std::string why_driver_is_shared(const std::string& driver) const;
 
   const reconcile::View& view_;

@@ -2,11 +2,11 @@
 // other.
 //
 //   Rules rules;                                              // the table below
-//   if (auto error = rules.add_own("gpu/uuid=nvidia-uuid")) ...   // the value of a flag
+//   if (auto error = rules.add_own("gpu.example.com/serial=example")) ...   // a flag
 //
 // Sources: the drivers named in docs/design/identity.md, as read there. Attributes are qualified
-// ("gpu.nvidia.com/uuid"); a name without domain in a slice has its driver's. Pure values; errors name the flag, the
-// text and what to write.
+// ("gpu.nvidia.com/uuid"); a name without domain in a slice has its driver's. Pure values; errors name the text and
+// what to write, and the caller the flag.
 #pragma once
 
 #include <map>

@@ -158,8 +158,7 @@ class Audit {
 
   // Another name of the same hardware is held. In an audit of everybody, each pair is reported at its first name.
   void same_silicon(const Pool& pool, StrId name, bool everybody) {
-    const std::vector<std::pair<PoolId, StrId>> names{{pool.id, name}};
-    for (const Silicon::Double& pair : device_index_.silicon().doubles(&names, layer_ == Layer::kObserved)) {
+    for (const Silicon::Double& pair : device_index_.silicon().doubles(pool, name, layer_ == Layer::kObserved)) {
       if (everybody && pair.other < pair.device) continue;
       std::vector<HolderRef> holders;
       for (const auto* claims : {&pair.claims, &pair.other_claims})

@@ -179,7 +179,6 @@ class DeviceIndex {
   void change_slices(Pool& pool, const PoolBefore& before, const SliceTable* added, F&& change);
   void drop_if_unused(Pool& pool);
   void note_change(PoolId id);
-  void note_use(PoolId id) { note_change(id); }
   void add_holder(Pool& pool, StrId device, ClaimIndex claim, const api::DeviceRequestAllocationResult& result,
                   bool assumed, StrId share, bool opaque, std::shared_ptr<const HeldRecord> record);
   void drop_layer(ClaimIndex claim, bool assumed);

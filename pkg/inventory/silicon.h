@@ -21,28 +21,12 @@
 
 #include "pkg/identity/record.h"
 #include "pkg/identity/rules.h"
+#include "pkg/inventory/held_record.h"
 #include "pkg/inventory/pool.h"
 
 namespace dra::inventory {
 
 class DeviceIndex;
-
-// What an allocation recorded of one device.
-struct HeldRecord {
-  HeldRecord(const identity::Record& record, Strings& strings);
-  ~HeldRecord();
-  HeldRecord(const HeldRecord&) = delete;
-  HeldRecord& operator=(const HeldRecord&) = delete;
-  identity::Face face() const { return {own, part_of, node}; }
-
-  std::vector<identity::Value> own, part_of;
-  StrId node = kNoStr, type = kNoStr;
-  std::string node_text;
-  bool shared = false;
-
- private:
-  Strings& strings_;
-};
 
 // Two devices of a node that are not given out together: numbers in their pools.
 struct RivalPair {
@@ -108,8 +92,8 @@ class Silicon {
     std::string value;
     std::vector<ClaimIndex> claims, other_claims;
   };
-  // Those in which one of these devices takes part (all: of every held device), each pair once.
-  std::vector<Double> doubles(const std::vector<std::pair<PoolId, StrId>>* of, bool observed_only) const;
+  // Those in which this device takes part. `observed_only`: without what is assumed.
+  std::vector<Double> doubles(const Pool& pool, StrId device, bool observed_only) const;
 
  private:
   struct Entry {  // a published device with values

@@ -4,6 +4,7 @@
 
 #include "pkg/inventory/device_index.h"
 #include "pkg/inventory/silicon.h"
+#include "pkg/inventory/silicon_visit.h"
 
 namespace dra::inventory {
 
@@ -114,10 +115,9 @@ std::vector<Silicon::Held> Silicon::held_near(NodeId node) const {
   return out;
 }
 
-std::vector<Silicon::Double> Silicon::doubles(const std::vector<std::pair<PoolId, StrId>>* of,
-                                              bool observed_only) const {
+std::vector<Silicon::Double> Silicon::doubles(const Pool& pool, StrId device, bool observed_only) const {
   std::vector<Double> out;
-  if (of == nullptr || (silicon_slices_ == 0 && records_.empty())) return out;
+  if (silicon_slices_ == 0 && records_.empty()) return out;
   const auto holders_of = [&](const std::vector<HolderRef>& all) {
     std::vector<ClaimIndex> claims;
     for (const HolderRef& holder : all)
@@ -145,41 +145,38 @@ std::vector<Silicon::Double> Silicon::doubles(const std::vector<std::pair<PoolId
     }
     return known;
   };
-  for (const auto& [pool_id, device] : *of) {
-    const Pool& pool = *device_index_.pool(pool_id);
-    const auto holders = pool.holders.find(device);
-    if (holders == pool.holders.end()) continue;
-    const std::vector<ClaimIndex> claims = holders_of(holders->second);
-    const Known known = known_of(pool, device, holders->second);
-    if (claims.empty() || known.faces.empty()) continue;
-    std::set<NodeId> nodes;
-    for (const Face& face : known.faces)
-      nodes.insert(face.node == kNoNumber ? kNone : device_index_.find_node(strings_.text(face.node)));
-    std::set<Name> compared;
-    for (const NodeId node : nodes) {
-      const bool plain = node != kNone && wide_.entries.empty() && !records_.contains("") &&
-                         (node >= nodes_.size() || !nodes_[node] || !nodes_[node]->full);
-      if (plain) continue;
-      for (const Held& other : held_near(node)) {
-        if (other.pool == &pool && other.device == device) continue;
-        if (!compared.emplace(other.pool->id, other.device).second) continue;
-        const std::vector<ClaimIndex> others = holders_of(*other.holders);
-        if (others.empty()) continue;
-        const Known theirs = known_of(*other.pool, other.device, *other.holders);
-        bool may = other.pool != &pool;
-        for (const StrId a : known.types)
-          for (const StrId b : theirs.types) may = may || exclusive(pool, a, b);
-        std::vector<std::string> values;
-        for (size_t a = 0; may && a < known.faces.size(); ++a)
-          for (const Face& b : theirs.faces) append_shared(known.faces[a], b, values);
-        if (values.empty()) continue;
-        out.push_back({{pool.driver_text, pool.name_text, std::string(strings_.text(device))},
-                       {other.pool->driver_text, other.pool->name_text, std::string(strings_.text(other.device))},
-                       *std::min_element(values.begin(), values.end()),
-                       claims,
-                       others});
-      }
-    }
+  const auto held = pool.holders.find(device);
+  if (held == pool.holders.end()) return out;
+  const std::vector<ClaimIndex> claims = holders_of(held->second);
+  const Known known = known_of(pool, device, held->second);
+  if (claims.empty() || known.faces.empty()) return out;
+  std::set<NodeId> nodes;
+  for (const Face& face : known.faces)
+    nodes.insert(face.node == kNoNumber ? kNone : device_index_.find_node(strings_.text(face.node)));
+  const auto compare = [&](const Held& other) {
+    const std::vector<ClaimIndex> others = holders_of(*other.holders);
+    if (others.empty()) return;
+    const Known theirs = known_of(*other.pool, other.device, *other.holders);
+    bool may = other.pool != &pool;
+    for (const StrId a : known.types)
+      for (const StrId b : theirs.types) may = may || exclusive(pool, a, b);
+    std::vector<std::string> values;
+    for (size_t a = 0; may && a < known.faces.size(); ++a)
+      for (const Face& b : theirs.faces) append_shared(known.faces[a], b, values);
+    if (values.empty()) return;
+    out.push_back({{pool.driver_text, pool.name_text, std::string(strings_.text(device))},
+                   {other.pool->driver_text, other.pool->name_text, std::string(strings_.text(other.device))},
+                   *std::min_element(values.begin(), values.end()),
+                   claims,
+                   others});
+  };
+  std::set<Name> compared{{pool.id, device}};
+  for (const NodeId node : nodes) {
+    const bool plain = node != kNone && wide_.entries.empty() && !records_.contains("") &&
+                       (node >= nodes_.size() || !nodes_[node] || !nodes_[node]->full);
+    if (plain) continue;
+    for (const Held& other : held_near(node))
+      if (compared.emplace(other.pool->id, other.device).second) compare(other);
   }
   return out;
 }

@@ -78,20 +78,22 @@ void join_groups(World& world, const std::vector<PodGroupFacts>& groups) {
   for (Pod& pod : world.pods) joining.join(pod);
 }
 
-Budget budget_of(const World& world, const BudgetFacts& facts) {
+Budget budget_of(const World& world, const api::PodDisruptionBudget& source) {
   Budget budget;
-  budget.name = facts.ns + "/" + facts.name;
-  budget.allowed = facts.observed ? std::max<int64_t>(0, facts.allowed) : 0;
-  if (!facts.selector || (facts.selector->match_labels.empty() && facts.selector->match_expressions.empty()))
-    return budget;
-  const bool enough_healthy = facts.desired_healthy > 0 && facts.current_healthy >= facts.desired_healthy;
+  budget.name = source.metadata.key();
+  // What the status says counts once the disruption controller has seen the spec.
+  if (source.observed_generation >= source.metadata.generation)
+    budget.allowed = std::max<int64_t>(0, source.disruptions_allowed);
+  const std::optional<api::LabelSelector>& selector = source.selector;
+  if (!selector || (selector->match_labels.empty() && selector->match_expressions.empty())) return budget;
+  const bool enough_healthy = source.desired_healthy > 0 && source.current_healthy >= source.desired_healthy;
+  const std::vector<std::string>& disrupted = source.disrupted_pods;
   for (uint32_t number = 0; number < world.pods.size(); ++number) {
     const api::Pod& pod = *world.pods[number].object;
-    if (pod.metadata.ns != facts.ns || !api::matches(*facts.selector, pod.metadata.labels)) continue;
+    if (pod.metadata.ns != source.metadata.ns || !api::matches(*selector, pod.metadata.labels)) continue;
     budget.covers.push_back(number);
-    const bool counted =
-        std::find(facts.disrupted.begin(), facts.disrupted.end(), pod.metadata.name) == facts.disrupted.end();
-    if (counted && (is_ready(pod) || !(facts.always_allow || enough_healthy))) budget.pods.push_back(number);
+    const bool counted = std::find(disrupted.begin(), disrupted.end(), pod.metadata.name) == disrupted.end();
+    if (counted && (is_ready(pod) || !(source.always_allow || enough_healthy))) budget.pods.push_back(number);
   }
   return budget;
 }

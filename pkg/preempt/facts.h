@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "pkg/api/meta.h"
+#include "pkg/api/eviction.h"
 #include "pkg/preempt/world.h"
 
 namespace dra::preempt {
@@ -25,22 +25,12 @@ struct PodGroupFacts {
   bool whole = false;                // disruptionMode PodGroup
 };
 
-struct BudgetFacts {
-  std::string ns, name;
-  std::optional<api::LabelSelector> selector;
-  std::vector<std::string> disrupted;  // names in status.disruptedPods
-  int64_t allowed = 0;                 // status.disruptionsAllowed
-  bool observed = true;                // status.observedGeneration is not behind
-  bool always_allow = false;           // unhealthyPodEvictionPolicy AlwaysAllow
-  int64_t current_healthy = 0, desired_healthy = 0;
-};
-
 // Sets Pod::group, Pod::group_missing and World::groups. Of the three ways to name a group the first one counts that a
 // pod has: spec.schedulingGroup, the label, the annotation on the pods of a Job.
 void join_groups(World& world, const std::vector<PodGroupFacts>& groups);
 
 // The pods of the world that the budget selects, and those of them whose eviction counts.
-Budget budget_of(const World& world, const BudgetFacts& facts);
+Budget budget_of(const World& world, const api::PodDisruptionBudget& budget);
 
 // Sets Pod::gib. `memory` is what a device has, in GiB; shares count what they consume of it.
 void measure(World& world, const std::function<double(const api::DeviceRequestAllocationResult&)>& memory);

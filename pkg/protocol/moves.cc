@@ -13,4 +13,19 @@ std::optional<uint32_t> read_moves_per_hour(std::string_view text) {
   return number;
 }
 
+bool names_kept_class(const api::ResourceClaimSpec& spec,
+                      const std::function<const api::DeviceClass*(const std::string&)>& class_of) {
+  const auto is_kept = [&](const std::string& name) {
+    const api::DeviceClass* known = class_of(name);
+    if (known == nullptr) return false;
+    const auto mark = known->metadata.annotations.find(kPreemptionAnnotation);
+    return mark != known->metadata.annotations.end() && mark->second == "never";
+  };
+  return std::any_of(spec.requests.begin(), spec.requests.end(), [&](const api::DeviceRequest& request) {
+    return (request.exactly && is_kept(request.exactly->device_class_name)) ||
+           std::any_of(request.first_available.begin(), request.first_available.end(),
+                       [&](const auto& one) { return is_kept(one.device_class_name); });
+  });
+}
+
 }  // namespace dra::protocol

@@ -7,8 +7,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <string>
 #include <string_view>
+
+#include "pkg/api/resource.h"
 
 namespace dra::protocol {
 
@@ -22,5 +26,9 @@ inline constexpr uint32_t kMovesPerHourOfOwner = 1;
 
 // A number from 0 to 1000 without a leading zero; nothing: it is malformed, and counts as 0.
 std::optional<uint32_t> read_moves_per_hour(std::string_view text);
+
+// Some request or alternative is for a class whose pods neither preempt nor are victims. `class_of`: null: unknown.
+bool names_kept_class(const api::ResourceClaimSpec& spec,
+                      const std::function<const api::DeviceClass*(const std::string&)>& class_of);
 
 }  // namespace dra::protocol

@@ -7,6 +7,7 @@
 #include "pkg/api/encode.h"
 #include "pkg/base/json_text.h"
 #include "pkg/base/timestamp.h"
+#include "pkg/protocol/pod_status.h"
 #include "pkg/protocol/writes.h"
 #include "pkg/reconcile/reasons.h"
 
@@ -103,32 +104,6 @@ Result<Promise> read_promise(const api::Condition& condition) {
   return promise;
 }
 
-// `members` adds the members of the status.
-template <class F>
-Write apply(const api::Pod& pod, std::string purpose, F&& members) {
-  JsonText out;
-  out.object([&] {
-    out.member("apiVersion", "v1");
-    out.member("kind", "Pod");
-    out.object("metadata", [&] {
-      out.member("name", pod.metadata.name);
-      out.member("namespace", pod.metadata.ns);
-      out.member("resourceVersion", pod.metadata.resource_version);
-      out.member("uid", pod.metadata.uid);
-    });
-    out.object("status", [&] { members(out); });
-  });
-  Write write;
-  write.verb = Verb::kApply;
-  write.object = ref_of(pod);
-  write.subresource = "status";
-  write.resource_version = pod.metadata.resource_version;
-  write.field_manager = kPromiseManager;
-  write.purpose = std::move(purpose);
-  write.body = std::move(out).text();
-  return write;
-}
-
 }  // namespace
 
 bool has_promise(const api::Pod& pod) {
@@ -143,18 +118,16 @@ std::optional<Result<Promise>> promise_of(const api::Pod& pod) {
 
 Write write_promise(const View& view, const api::Pod& pod, Promise promise) {
   if (promise.since.empty()) promise.since = format_rfc3339(view.now());
-  return apply(pod, promise.proven ? "prove-promise" : "promise", [&](JsonText& out) {
-    out.array("conditions", [&] {
-      out.object([&] {
-        out.member("lastTransitionTime", format_rfc3339(view.now()));
-        out.member("message", text_of(promise));
-        out.member("reason", kPromised);
-        out.member("status", promise.proven ? "True" : "Unknown");
-        out.member("type", kPromiseCondition);
-      });
-    });
-    out.member("nominatedNodeName", promise.node);
-  });
+  api::Condition condition;
+  condition.type = kPromiseCondition;
+  condition.status = promise.proven ? "True" : "Unknown";
+  condition.reason = kPromised;
+  condition.message = text_of(promise);
+  return apply_pod_status(pod, {std::string(kPromiseManager), promise.proven ? "prove-promise" : "promise", "", true},
+                          [&](JsonText& out) {
+                            write_conditions(out, condition, format_rfc3339(view.now()));
+                            out.member("nominatedNodeName", promise.node);
+                          });
 }
 
 // A JSON patch, not an apply without the condition: whoever wrote the list of conditions as a whole owns ours, too, and

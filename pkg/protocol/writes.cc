@@ -8,6 +8,7 @@
 #include "pkg/protocol/history.h"
 #include "pkg/protocol/leaving.h"
 #include "pkg/protocol/pod_claims.h"
+#include "pkg/protocol/pod_status.h"
 #include "pkg/reconcile/view.h"
 
 namespace dra::protocol {
@@ -57,48 +58,6 @@ void write_reserved_for(JsonText& out, const std::vector<api::ResourceClaimConsu
   write_consumers(out, consumers);
 }
 
-// Server-side apply to a pod's status, pinned to its uid: fields applied before and now left out are removed.
-// `members` adds the members of the status.
-template <class F>
-Write apply_pod_status(const api::Pod& pod, std::string manager, std::string purpose, F&& members,
-                       const std::string& history = "") {
-  JsonText out;
-  out.object([&] {
-    out.member("apiVersion", "v1");
-    out.member("kind", "Pod");
-    out.object("metadata", [&] {
-      if (!history.empty()) out.object("annotations", [&] { out.member(kHistoryAnnotation, history); });
-      out.member("name", pod.metadata.name);
-      out.member("namespace", pod.metadata.ns);
-      out.member("uid", pod.metadata.uid);
-    });
-    out.object("status", [&] { members(out); });
-  });
-  Write write;
-  write.verb = Verb::kApply;
-  write.object = ref_of(pod);
-  write.subresource = "status";
-  write.field_manager = std::move(manager);
-  write.purpose = std::move(purpose);
-  write.body = std::move(out).text();
-  return write;
-}
-
-// The member "conditions" with this one alone; `generation`: of the object that was judged.
-void write_conditions(JsonText& out, const api::Condition& condition, const std::string& since,
-                      std::optional<int64_t> generation = std::nullopt) {
-  out.array("conditions", [&] {
-    out.object([&] {
-      out.member("lastTransitionTime", since);
-      out.member("message", condition.message);
-      if (generation) out.member("observedGeneration", *generation);
-      out.member("reason", condition.reason);
-      out.member("status", condition.status);
-      out.member("type", condition.type);
-    });
-  });
-}
-
 // The metadata of a claim that the pod owns.
 api::ObjectMeta made_for(const api::Pod& pod, std::string name) {
   api::ObjectMeta metadata;
@@ -129,6 +88,20 @@ Write create_claim(const api::ObjectMeta& metadata, std::string_view dra_api_ver
 }
 
 }  // namespace
+
+void write_conditions(JsonText& out, const api::Condition& condition, const std::string& since,
+                      std::optional<int64_t> generation) {
+  out.array("conditions", [&] {
+    out.object([&] {
+      out.member("lastTransitionTime", since);
+      out.member("message", condition.message);
+      if (generation) out.member("observedGeneration", *generation);
+      out.member("reason", condition.reason);
+      out.member("status", condition.status);
+      out.member("type", condition.type);
+    });
+  });
+}
 
 Ref ref_of(Kind kind, const api::ObjectMeta& metadata) {
   return {kind, metadata.ns, metadata.name, metadata.uid};
@@ -342,7 +315,7 @@ void write_statuses(JsonText& out, const std::vector<api::PodResourceClaimStatus
 
 Write write_claim_statuses(const api::Pod& pod, const std::vector<api::PodResourceClaimStatus>& statuses,
                            std::string purpose) {
-  return apply_pod_status(pod, "", std::move(purpose), [&](JsonText& out) { write_statuses(out, statuses); });
+  return apply_pod_status(pod, {"", std::move(purpose)}, [&](JsonText& out) { write_statuses(out, statuses); });
 }
 
 Write write_claim_statuses_and_node(const api::Pod& pod, const std::vector<api::PodResourceClaimStatus>& statuses,
@@ -505,7 +478,7 @@ Write write_disruption_target(const View& view, const api::Pod& pod, std::string
   condition.status = "True";
   condition.reason = reason;
   condition.message = message;
-  return apply_pod_status(pod, std::string(kEvictionManager), "mark-disruption",
+  return apply_pod_status(pod, {std::string(kEvictionManager), "mark-disruption"},
                           [&](JsonText& out) { write_conditions(out, condition, format_rfc3339(view.now())); });
 }
 
@@ -560,7 +533,7 @@ Write write_extended_claim(const api::Pod& pod, const std::vector<api::DeviceReq
 }
 
 Write write_extended_status(const api::Pod& pod, const api::PodExtendedResourceClaimStatus& status) {
-  return apply_pod_status(pod, std::string(kExtendedManager), "publish-extended-claim", [&](JsonText& out) {
+  return apply_pod_status(pod, {std::string(kExtendedManager), "publish-extended-claim"}, [&](JsonText& out) {
     out.object("extendedResourceClaimStatus", [&] {
       out.array("requestMappings", [&] {
         for (const api::ContainerExtendedResourceRequest& mapping : status.request_mappings) {
@@ -587,8 +560,8 @@ Write write_condition(const View& view, const api::Pod& pod, const api::Conditio
   const auto history = pod.metadata.annotations.find(kHistoryAnnotation);
   const std::string_view known = history == pod.metadata.annotations.end() ? "" : std::string_view(history->second);
   Write write = apply_pod_status(
-      pod, manager, std::move(purpose), [&](JsonText& out) { write_conditions(out, condition, since); },
-      cause.empty() ? std::string() : history_with(known, view.now(), cause));
+      pod, {manager, std::move(purpose), cause.empty() ? std::string() : history_with(known, view.now(), cause)},
+      [&](JsonText& out) { write_conditions(out, condition, since); });
   write.for_people = true;
   return write;
 }

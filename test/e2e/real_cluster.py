@@ -25,6 +25,23 @@ def free_ports(count):
     return ports
 
 
+class Watcher(threading.Thread):
+    """Calls its look() until it is stopped; what is wrong is recorded."""
+
+    def __init__(self, api, every=0.2):
+        super().__init__(daemon=True)
+        self.api, self.every, self.stopped, self.wrong, self.looks = api, every, threading.Event(), [], 0
+
+    def run(self):
+        while not self.stopped.wait(self.every):
+            try:
+                self.look()
+            except (OSError, SystemExit) as failure:
+                if not self.stopped.is_set():
+                    self.wrong.append(f"the watcher failed: {failure}")
+                return
+
+
 class RealCluster:
     """Use as a context manager. `users`: names that get a token; "admin" is in system:masters. `server_flags`: more flags of kube-apiserver."""
 

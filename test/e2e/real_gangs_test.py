@@ -12,7 +12,6 @@ import collections
 import os
 import random
 import sys
-import threading
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -34,24 +33,14 @@ def gang_of(name):
     return name.rsplit("-", 1)[0]
 
 
-class Watcher(threading.Thread):
+class Watcher(real_cluster.Watcher):
     """Checks pods and claims until it is stopped; records errors."""
 
     def __init__(self, api, strict):
-        super().__init__(daemon=True)
-        self.api, self.strict, self.stopped = api, strict, threading.Event()
-        self.wrong, self.partly, self.looks, self.longest = [], {}, 0, 0.0
+        super().__init__(api)
+        self.strict, self.partly, self.longest = strict, {}, 0.0
         self.complete = set()  # gangs of which all pods were bound once
         self.deleted = set()
-
-    def run(self):
-        while not self.stopped.wait(0.2):
-            try:
-                self.look()
-            except (OSError, SystemExit) as failure:
-                if not self.stopped.is_set():
-                    self.wrong.append(f"the watcher failed: {failure}")
-                return
 
     def look(self):
         pods = {p["metadata"]["name"]: p for p in self.api.items(PODS)}

@@ -12,7 +12,6 @@ import argparse
 import os
 import random
 import sys
-import threading
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -26,19 +25,10 @@ CONTROLLERS = "serviceaccount-controller,resourceclaim-controller,podgroup-prote
 ENTRY = {"name": "r0", "resourceClaimTemplateName": "one"}
 
 
-class Watcher(threading.Thread):
+class Watcher(real_cluster.Watcher):
     def __init__(self, api):
-        super().__init__(daemon=True)
-        self.api, self.stopped, self.wrong, self.looks, self.seen = api, threading.Event(), [], 0, None
-
-    def run(self):
-        while not self.stopped.wait(0.1):
-            try:
-                self.look()
-            except (OSError, SystemExit) as failure:
-                if not self.stopped.is_set():
-                    self.wrong.append(f"the watcher failed: {failure}")
-                return
+        super().__init__(api, every=0.1)
+        self.seen = None
 
     def look(self):
         bound = [p["metadata"]["name"] for p in self.api.items(gangs.PODS) if p["spec"].get("nodeName") and p["metadata"]["name"].startswith("g-")]

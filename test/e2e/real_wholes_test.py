@@ -10,7 +10,6 @@ import argparse
 import os
 import random
 import sys
-import threading
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -28,22 +27,12 @@ def whole_of(name):
     return name.split("-", 1)[0]
 
 
-class Watcher(threading.Thread):
+class Watcher(real_cluster.Watcher):
     """Checks pods and claims until it is stopped; records errors."""
 
     def __init__(self, api):
-        super().__init__(daemon=True)
-        self.api, self.stopped = api, threading.Event()
-        self.wrong, self.looks, self.complete, self.deleted = [], 0, set(), set()
-
-    def run(self):
-        while not self.stopped.wait(0.2):
-            try:
-                self.look()
-            except (OSError, SystemExit) as failure:
-                if not self.stopped.is_set():
-                    self.wrong.append(f"the watcher failed: {failure}")
-                return
+        super().__init__(api)
+        self.complete, self.deleted = set(), set()
 
     def look(self):
         pods = {p["metadata"]["name"]: p for p in self.api.items(gangs.PODS)}

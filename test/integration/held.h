@@ -6,6 +6,7 @@
 
 #include "pkg/protocol/pod_claims.h"
 #include "pkg/protocol/proof.h"
+#include "test/integration/faults.h"
 #include "test/integration/groups.h"
 #include "test/integration/node_changes.h"
 #include "test/integration/world.h"
@@ -37,10 +38,7 @@ class Held : public World {
       client::Fault fault;
       if (!on || !starts_pod(request)) return fault;
       fault.kind = client::Fault::Kind::kAnswer;
-      fault.answer.status = 500;
-      fault.answer.content_type = "application/json";
-      fault.answer.body = R"({"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure",)"
-                          R"("message":"failed calling webhook","reason":"InternalError","code":500})";
+      fault.answer = refused_by_webhook();
       return fault;
     });
   }

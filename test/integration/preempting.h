@@ -3,6 +3,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "test/integration/faults.h"
 #include "test/integration/world.h"
 
 namespace dra::integration {
@@ -97,10 +98,7 @@ class Preempting : public World {
           request.body.find(R"("status":"True")") == std::string::npos)
         return fault;
       fault.kind = client::Fault::Kind::kAnswer;
-      fault.answer.status = 500;
-      fault.answer.content_type = "application/json";
-      fault.answer.body = R"({"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure",)"
-                          R"("message":"failed calling webhook","reason":"InternalError","code":500})";
+      fault.answer = refused_by_webhook();
       return fault;
     });
   }

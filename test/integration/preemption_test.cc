@@ -184,16 +184,6 @@ TEST_F(Preemption, AForgedPromiseEvictsNobodyAndHoldsNothing) {
 
 // ---- two managers that both lead
 
-// Random delays for every request, and watches that each lag by up to `lag`.
-client::FaultPlan lagging(Random& random, Duration lag) {
-  return [&random, lag](const client::Request&, bool streamed) {
-    client::Fault fault;
-    fault.delay_request = Duration(random.below(20'000'000));
-    fault.delay_answer = Duration(random.below(streamed ? static_cast<uint64_t>(lag.count()) : 20'000'000));
-    return fault;
-  };
-}
-
 struct Meeting {
   size_t twice = 0;    // moments at which one device was promised to two pods, proven both times
   size_t victims = 0;  // evicted for the pods

@@ -7,20 +7,11 @@
 #include <nlohmann/json.hpp>
 
 #include "test/integration/cluster.h"
+#include "test/integration/faults.h"
 
 namespace dra::integration::rivals_test {
 
 using namespace std::chrono_literals;
-
-// Random delays for every request, and watches that each lag independently by up to `lag`.
-client::FaultPlan lagging(Random& random, Duration lag) {
-  return [&random, lag](const client::Request&, bool streamed) {
-    client::Fault fault;
-    fault.delay_request = Duration(random.below(20'000'000));
-    fault.delay_answer = Duration(random.below(streamed ? static_cast<uint64_t>(lag.count()) : 20'000'000));
-    return fault;
-  };
-}
 
 TEST(TwoLeaders, HandOutEveryDeviceOnceAndLeaveNoPodBehind) {
   const size_t pods = from_environment("DRA_RIVAL_PODS", 96);

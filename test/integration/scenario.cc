@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "test/integration/faults.h"
+
 namespace dra::integration {
 namespace {
 
@@ -9,15 +11,6 @@ client::FaultPlan small_delays(Random& random) {
   client::FaultRates rates;
   rates.max_delay = std::chrono::milliseconds(20);
   return client::random_faults(random, rates);
-}
-
-client::Response refused_by_webhook() {
-  client::Response answer;
-  answer.status = 500;
-  answer.content_type = "application/json";
-  answer.body = R"({"kind":"Status","apiVersion":"v1","metadata":{},"status":"Failure",)"
-                R"("message":"failed calling webhook","reason":"InternalError","code":500})";
-  return answer;
 }
 
 }  // namespace

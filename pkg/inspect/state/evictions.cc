@@ -34,16 +34,9 @@ int64_t seconds_of(const std::string& text) {
 }
 
 bool names_kept_class(const Objects& objects, const api::ResourceClaimSpec& spec) {
-  const auto is_kept = [&](const std::string& name) {
+  return protocol::names_kept_class(spec, [&](const std::string& name) -> const api::DeviceClass* {
     const auto known = objects.classes.find(name);
-    if (known == objects.classes.end()) return false;
-    const auto mark = known->second->metadata.annotations.find(protocol::kPreemptionAnnotation);
-    return mark != known->second->metadata.annotations.end() && mark->second == "never";
-  };
-  return std::any_of(spec.requests.begin(), spec.requests.end(), [&](const api::DeviceRequest& request) {
-    return (request.exactly && is_kept(request.exactly->device_class_name)) ||
-           std::any_of(request.first_available.begin(), request.first_available.end(),
-                       [&](const auto& one) { return is_kept(one.device_class_name); });
+    return known == objects.classes.end() ? nullptr : known->second.get();
   });
 }
 
@@ -256,19 +249,8 @@ void EvictionWorld::add_groups(std::vector<preempt::PodGroupFacts> groups) {
 }
 
 void EvictionWorld::add_budgets() {
-  for (const auto& [key, budget] : state_.objects.evictions.budgets) {
-    preempt::BudgetFacts facts;
-    facts.ns = budget->metadata.ns;
-    facts.name = budget->metadata.name;
-    facts.selector = budget->selector;
-    facts.disrupted = budget->disrupted_pods;
-    facts.allowed = budget->disruptions_allowed;
-    facts.observed = budget->observed_generation >= budget->metadata.generation;
-    facts.always_allow = budget->always_allow;
-    facts.current_healthy = budget->current_healthy;
-    facts.desired_healthy = budget->desired_healthy;
-    world_->budgets.push_back(preempt::budget_of(*world_, facts));
-  }
+  for (const auto& [key, budget] : state_.objects.evictions.budgets)
+    world_->budgets.push_back(preempt::budget_of(*world_, *budget));
 }
 
 void EvictionWorld::add_sizes() {

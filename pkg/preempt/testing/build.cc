@@ -195,13 +195,13 @@ void Built::add_rest() {
                       model_.groups[i].whole});
   join_groups(*world_, groups);
   for (const ModelBudget& one : model_.budgets) {
-    BudgetFacts facts;
-    facts.ns = kNamespace;
-    facts.name = "b";
-    facts.selector.emplace().match_labels["app"] = std::to_string(one.app);
-    facts.allowed = one.allowed;
-    facts.always_allow = true;
-    world_->budgets.push_back(budget_of(*world_, facts));
+    api::PodDisruptionBudget budget;
+    budget.metadata.ns = kNamespace;
+    budget.metadata.name = "b";
+    budget.selector.emplace().match_labels["app"] = std::to_string(one.app);
+    budget.disruptions_allowed = one.allowed;
+    budget.always_allow = true;
+    world_->budgets.push_back(budget_of(*world_, budget));
   }
   const auto name_of = [](const char* kind, int number) {
     return std::string(kNamespace) + "/" + kind + std::to_string(number);
