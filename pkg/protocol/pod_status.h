@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "pkg/api/core.h"
+#include "pkg/api/meta.h"
 #include "pkg/base/json_text.h"
 #include "pkg/protocol/history.h"
-#include "pkg/protocol/writes.h"
 #include "pkg/reconcile/effect.h"
 
 namespace dra::protocol {
@@ -39,7 +39,7 @@ reconcile::Write apply_pod_status(const api::Pod& pod, StatusApply as, F&& membe
   });
   reconcile::Write write;
   write.verb = reconcile::Verb::kApply;
-  write.object = ref_of(pod);
+  write.object = {reconcile::Kind::kPod, pod.metadata.ns, pod.metadata.name, pod.metadata.uid};
   write.subresource = "status";
   if (as.at_version) write.resource_version = pod.metadata.resource_version;
   write.field_manager = std::move(as.manager);

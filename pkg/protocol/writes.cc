@@ -89,20 +89,6 @@ Write create_claim(const api::ObjectMeta& metadata, std::string_view dra_api_ver
 
 }  // namespace
 
-void write_conditions(JsonText& out, const api::Condition& condition, const std::string& since,
-                      std::optional<int64_t> generation) {
-  out.array("conditions", [&] {
-    out.object([&] {
-      out.member("lastTransitionTime", since);
-      out.member("message", condition.message);
-      if (generation) out.member("observedGeneration", *generation);
-      out.member("reason", condition.reason);
-      out.member("status", condition.status);
-      out.member("type", condition.type);
-    });
-  });
-}
-
 Ref ref_of(Kind kind, const api::ObjectMeta& metadata) {
   return {kind, metadata.ns, metadata.name, metadata.uid};
 }
