@@ -23,14 +23,6 @@ NODES, DEVICES = 3, 4
 PROVEN = "dra-controller-manager/proven"
 
 
-class Plane(whole.Plane):
-    """With feature gates of all its programs."""
-    gates = ()
-
-    def start(self, name, *arguments):
-        super().start(name, *arguments, *(self.gates if name.startswith("kube-") else ()))
-
-
 def served(plane):
     """What matters here of what the server serves."""
     groups = {group["name"]: sorted(one["version"] for one in group["versions"]) for group in plane.admin.get("/apis")["groups"]}
@@ -174,9 +166,8 @@ def main():
     if not real_cluster.RealCluster.available(whole=True) or not os.access(helm, os.X_OK):
         print("skipped: no whole control plane in $KUBEBUILDER_ASSETS, or no Helm (scripts/fetch-test-tools)")
         return 77
-    if options.device_taints:
-        Plane.gates = ("--feature-gates=DRADeviceTaints=true", )
-    with Plane(users=("system:kube-scheduler", "system:kube-controller-manager")) as plane:
+    gates = ("--feature-gates=DRADeviceTaints=true", ) if options.device_taints else ()
+    with whole.Plane(users=("system:kube-scheduler", "system:kube-controller-manager"), gates=gates) as plane:
         plane.add_nodes(NODES, DEVICES)
         versions, mutating = served(plane)
         version = plane.admin.get("/version")
