@@ -30,6 +30,11 @@ def release():
     return int(emulated.split(".")[1])
 
 
+def resource_version():
+    """The newest version of resource.k8s.io."""
+    return {32: "v1beta1", 33: "v1beta2"}.get(release(), "v1")
+
+
 def rules_version():
     """The version of resource.k8s.io that has DeviceTaintRules."""
     return "v1beta2" if release() >= 36 else "v1alpha3"
@@ -120,6 +125,9 @@ class RealCluster:
 
     def start(self, name, *arguments):
         emulated = os.environ.get("DRA_REAL_EMULATES")
+        if name.startswith("kube-") and release() < 34:  # off by default
+            arguments += ("--feature-gates=DynamicResourceAllocation=true", )
+            arguments += (f"--runtime-config=resource.k8s.io/{resource_version()}=true", ) if name == "kube-apiserver" else ()
         if name.startswith("kube-"):
             arguments += self.gates + ((f"--emulated-version=kube={emulated}",) if emulated else ())
         with open(os.path.join(self.folder, name + ".log"), "w", encoding="utf-8") as log:
@@ -208,6 +216,7 @@ contexts:
 
     def api(self, user, token=None):
         client = rest.Api(self.kubeconfig(user, token))
+        client.version = resource_version()
         client.context = rest.ssl.create_default_context(cafile=f"{self.folder}/certificates/apiserver.crt")
         return client
 
