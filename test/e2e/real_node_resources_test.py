@@ -18,14 +18,13 @@ import api as rest  # noqa: E402
 import real_cluster  # noqa: E402
 import real_gangs_test as gangs  # noqa: E402
 
-GATES = "--feature-gates=DRANodeAllocatableResources=true"
 FIELD = "nodeAllocatableResourceMappings"
 
 
 def set_up(run):
     run.cluster.start("kube-controller-manager", f"--kubeconfig={run.kubeconfig}", f"--controllers=serviceaccount-controller,resourceclaim-controller", "--secure-port=0",
-                      f"--service-account-private-key-file={run.cluster.folder}/sa.key", "--leader-elect=false", GATES)
-    run.cluster.start("kube-scheduler", f"--kubeconfig={run.kubeconfig}", "--secure-port=0", "--leader-elect=false", GATES)
+                      f"--service-account-private-key-file={run.cluster.folder}/sa.key", "--leader-elect=false")
+    run.cluster.start("kube-scheduler", f"--kubeconfig={run.kubeconfig}", "--secure-port=0", "--leader-elect=false")
     run.cluster.wait_for(lambda: run.api.request("GET", gangs.CORE + "/namespaces/default/serviceaccounts/default")[0] == 200, 90, "the service account")
     run.api.create(rest.RESOURCE + "/deviceclasses", {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": "gpu"},
                                                       "spec": {"selectors": [{"cel": {"expression": 'device.driver == "gpu.example.com"'}}]}})
@@ -44,8 +43,7 @@ def set_up(run):
 class Run(gangs.Run):
     def __init__(self, options):
         super().__init__(options, False)
-        self.gates = GATES
-        self.cluster = real_cluster.RealCluster(server_flags=[GATES])
+        self.cluster = real_cluster.RealCluster(gates=["--feature-gates=DRANodeAllocatableResources=true"])
 
     def __enter__(self):
         self.cluster.__enter__()
@@ -113,6 +111,9 @@ def main():
     options = parser.parse_args()
     if not real_cluster.RealCluster.available(whole=True):
         print("skipped: KUBEBUILDER_ASSETS names no folder with etcd, kube-apiserver, kube-controller-manager and kube-scheduler")
+        sys.exit(77)
+    if real_cluster.release() < 36:
+        print("skipped: the gate DRANodeAllocatableResources is of 1.36")
         sys.exit(77)
     with Run(options) as run:
         play(run)

@@ -5,6 +5,7 @@
 
 #include "pkg/apiserver/kinds/kind_info.h"
 #include "pkg/apiserver/kinds/scheduling/kinds.h"
+#include "pkg/apiserver/model/json_text.h"
 #include "pkg/apiserver/model/release.h"
 #include "pkg/apiserver/validation/content.h"
 #include "pkg/apiserver/validation/json_read.h"
