@@ -7,6 +7,7 @@
 #include "client/transport/paced.h"
 #include "controllers/allocation/options.h"
 #include "pkg/base/strings.h"
+#include "pkg/inventory/device_index.h"
 #include "pkg/log/log.h"
 #include "pkg/manager/cache_keeper.h"
 #include "pkg/manager/controller_set.h"
@@ -89,6 +90,7 @@ struct Manager::Impl {
         controllers(options, {inventory, allocator, nodes}, preflight, runner, instruments),
         own_mode(
             reactor, rest, [this] { return pods_without_claims(); }, [this] { pause_disputed(); }) {
+    inventory.device_index().set_identity_rules(options.identities);
     nodes.number_by(inventory);
     view.set_ignored_fields(inventory.features().ignored_fields);
     instruments.set_leader(false);

@@ -9,6 +9,7 @@
 #include "pkg/inspect/state/unknown.h"
 #include "pkg/inspect/state/unseen.h"
 #include "pkg/inspect/state/volumes.h"
+#include "pkg/inventory/device_index.h"
 #include "pkg/placement/decide.h"
 #include "pkg/protocol/annotations.h"
 #include "pkg/protocol/pod_claims.h"
@@ -39,6 +40,7 @@ State::State(const Objects& given, StateOptions chosen)
       numbers_(inventory),
       assumed_volumes_(cluster.storage, clock_),
       random_(1) {
+  inventory.device_index().set_identity_rules(options.identities);
   for (const auto& [name, one] : objects.classes) inventory.apply_class(*one);
   for (const auto& [name, node] : objects.nodes) {
     inventory.apply_node(node);

@@ -16,6 +16,7 @@
 #include "pkg/allocator/allocator.h"
 #include "pkg/base/clock.h"
 #include "pkg/base/random.h"
+#include "pkg/identity/rules.h"
 #include "pkg/inspect/state/objects.h"
 #include "pkg/inventory/inventory.h"
 #include "pkg/placement/assumed_volumes.h"
@@ -35,6 +36,7 @@ struct StateOptions {
   std::vector<std::string> ignored_taints;
   // The manager's --strategy; classes may name another one.
   allocator::Strategy strategy = allocator::Strategy::kBestFit;
+  identity::Rules identities;  // the manager's --identity, --device-plugin and so on
   std::vector<std::string> topology_levels;  // the manager's --topology-levels
   uint64_t step_budget = allocator::kDefaultMaxStepBudget;
   // Explaining refusals examines nodes and devices again; if false, Placed::why stays empty if devices are lacking.
