@@ -69,8 +69,12 @@ class DeviceIndex {
   void forget_all();
   // Which devices are one piece of silicon.
   const Silicon& silicon() const { return silicon_; }
+  void on_silicon_freed(std::function<void()> callback) { silicon_.on_freed(std::move(callback)); }
+  std::set<std::string> take_silicon_freed() { return silicon_.take_freed(); }
+  void track_published(bool on) { silicon_.track_published(on); }
+  std::set<NodeId> take_published() { return silicon_.take_published(); }
   void set_identity_rules(const identity::Rules& rules) { silicon_.set_rules(rules); }
-  void set_plugin_drivers(const std::string& node, std::set<std::string, std::less<>> drivers) {
+  void set_plugin_drivers(const std::string& node, PluginDrivers drivers) {
     silicon_.set_plugin_drivers(node, std::move(drivers));
   }
 

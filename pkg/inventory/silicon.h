@@ -36,6 +36,9 @@ struct RivalPair {
   uint32_t other = 0;
 };
 
+// The drivers whose devices on a node belong to the device plugin, each with the reason, for people.
+using PluginDrivers = std::map<std::string, std::string, std::less<>>;
+
 class Silicon {
  public:
   // Both must outlive this.
@@ -56,8 +59,15 @@ class Silicon {
   void note_holder(const Pool& pool, StrId device);
   void note_record(const Pool& pool, StrId device, const HolderRef& holder, bool added);
   // The drivers whose devices on this node belong to the device plugin.
-  void set_plugin_drivers(const std::string& node, std::set<std::string, std::less<>> drivers);
+  void set_plugin_drivers(const std::string& node, PluginDrivers drivers);
   void settle();
+  // The drivers of devices that neither something held nor a device plugin keeps from requests any more, since the last
+  // take_freed(). `callback` is called when there is the first one, in the middle of a change.
+  void on_freed(std::function<void()> callback) { freed_callback_ = std::move(callback); }
+  std::set<std::string> take_freed() { return std::exchange(freed_, {}); }
+  // While on: take_published() has the nodes of whose devices slices came, changed or went since its last call.
+  void track_published(bool on);
+  std::set<NodeId> take_published() { return std::exchange(published_, {}); }
 
   // ---- answers
   // Pairs on the node, each once.
@@ -74,7 +84,7 @@ class Silicon {
   // The driver by which the device, or one that it conflicts with, is the plugin's; empty: it is not.
   std::string plugin_driver(const Pool& pool, uint32_t device, std::string_view node) const;
   // By node: the drivers of set_plugin_drivers().
-  const std::map<std::string, std::set<std::string, std::less<>>, std::less<>>& plugin_nodes() const { return plugin_; }
+  const std::map<std::string, PluginDrivers, std::less<>>& plugin_nodes() const { return plugin_; }
   // Each published device with this node.
   void each_device_of(NodeId node, const std::function<void(const Pool&, uint32_t)>& f) const;
   // What is recorded of a published device in an allocation; nothing if it has no values.
@@ -152,6 +162,7 @@ class Silicon {
                        std::vector<std::string>* values) const;
   void apply(NodeId node, NodeState& state, const std::vector<uint8_t>& excluded, const std::vector<uint8_t>& plugged);
   void clear_marks(NodeId node);
+  void set_marks(Pool& pool, uint32_t device, bool excluded, bool plugins);
   void contribute(std::vector<Name>& before, std::vector<Name> now,
                   std::unordered_map<Name, uint32_t, NameHash>& counts, bool plugin);
   bool counts(const HolderRef& holder) const;
@@ -173,7 +184,11 @@ class Silicon {
   std::unordered_map<StrId, std::vector<Entry>> wide_values_;
   std::set<NodeId> linked_;  // nodes with devices that share a value with one without a node
   std::map<std::string, std::map<Name, uint32_t>, std::less<>> records_;  // by node ("": none): names, and by how many
-  std::map<std::string, std::set<std::string, std::less<>>, std::less<>> plugin_;  // by node: drivers
+  std::map<std::string, PluginDrivers, std::less<>> plugin_;  // by node
+  std::set<std::string> freed_;
+  bool tracks_published_ = false;
+  std::set<NodeId> published_;
+  std::function<void()> freed_callback_;
   std::unordered_map<Name, uint32_t, NameHash> wide_excluded_, wide_plugged_;
   size_t silicon_slices_ = 0;
 };

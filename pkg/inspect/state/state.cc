@@ -64,6 +64,19 @@ State::State(const Objects& given, StateOptions chosen)
   limits.step_budget = limits.max_step_budget = options.step_budget;
   limits.strategy = options.strategy;
   allocator_ = std::make_unique<allocator::Allocator>(inventory, limits, random_);
+  find_plugins();
+}
+
+void State::find_plugins() {
+  nodes::PluginNodes plugins(inventory, *allocator_);
+  for (const auto& [name, one] : objects.classes) plugins.set_class(nullptr, one.get());
+  for (const auto& [name, node] : objects.nodes) plugins.set_node(*node);
+  if (!options.empty)
+    for (const auto& [key, pod] : objects.pods) plugins.set_pod(*pod);
+  while (!plugins.settle(SIZE_MAX)) {
+  }
+  plugin_overlaps = plugins.overlaps();
+  std::erase_if(plugin_overlaps, [](const auto& one) { return one.use == identity::PluginUse::kApart; });
 }
 
 // Templates first, then allocated claims, oldest first.

@@ -19,6 +19,7 @@
 #include "pkg/identity/rules.h"
 #include "pkg/inspect/state/objects.h"
 #include "pkg/inventory/inventory.h"
+#include "pkg/nodes/plugin_nodes.h"
 #include "pkg/placement/assumed_volumes.h"
 #include "pkg/placement/cluster.h"
 #include "pkg/placement/decision.h"
@@ -66,6 +67,8 @@ class State {
   StateOptions options;
   inventory::Inventory inventory;
   placement::Cluster cluster;
+  // Where device plugins serve what drivers publish, too; without those to which --device-plugin says apart.
+  std::vector<nodes::PluginNodes::Overlap> plugin_overlaps;
   allocator::Allocator& allocator() { return *allocator_; }
   placement::Volumes volumes() const { return volumes_; }
   // The input of pkg/verdict; holders are named as far as they can be seen. Valid while this lives.
@@ -95,6 +98,7 @@ class State {
   bool fits_as_is(const api::Pod& pod, const std::vector<Claim>& claims);
 
  private:
+  void find_plugins();
   // Ignores extended resources that classes provide; `among`: only these nodes; empty: all.
   Placed place_as_is(const api::Pod* pod, const std::vector<Claim>& claims, const std::vector<std::string>& among);
   bool usable(const std::vector<Claim>& allocated, const std::string& node) const;
