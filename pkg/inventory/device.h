@@ -94,6 +94,7 @@ struct DeviceInfo {
 struct AuditFinding {
   enum class Kind : uint8_t {
     kDeviceOverCommitted,    // several claims hold a device that cannot be shared
+    kDeviceConflict,         // two names of one piece of silicon are held; `device` is the first of the two
     kCounterOverCommitted,   // a shared counter is below zero
     kCapacityOverCommitted,  // a shared device's capacity is below zero
     kDrift,                  // a bug of this project: incremental and recomputed state differ

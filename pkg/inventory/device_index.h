@@ -67,6 +67,10 @@ class DeviceIndex {
   void set_allocation(std::string_view uid, const api::AllocationResult* allocation, bool assumed,
                       const identity::Records* recorded = nullptr);
   void forget_all();
+  // The claim is owned by another claim, with this uid; empty: by none. For the audit alone: a composite device's claim
+  // and the claims for its parts hold one piece of silicon together. Forgotten with what the claim holds.
+  void set_owner(std::string_view uid, std::string_view owner);
+  bool owns(ClaimIndex owner, ClaimIndex claim) const;
   // Which devices are one piece of silicon.
   const Silicon& silicon() const { return silicon_; }
   void on_silicon_freed(std::function<void()> callback) { silicon_.on_freed(std::move(callback)); }
@@ -207,6 +211,7 @@ class DeviceIndex {
   TaintRules rules_;
   std::deque<ClaimUse> claims_;
   std::vector<ClaimIndex> free_claims_;
+  std::unordered_map<ClaimIndex, std::string> owners_;  // of claims that a claim owns: its uid
   std::unordered_map<std::string, ClaimIndex, StringHash, std::equal_to<>> claim_index_;
   std::deque<PoolId> log_;
   uint64_t log_begin_ = 0;

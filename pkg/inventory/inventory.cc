@@ -181,6 +181,11 @@ void Inventory::remove_node(std::string_view name) {
 void Inventory::apply_claim(const api::ResourceClaim& claim) {
   device_index_->set_allocation(claim.metadata.uid, claim.status.allocation ? &*claim.status.allocation : nullptr,
                                 false);
+  const auto& owners = claim.metadata.owner_references;
+  const auto owner = std::find_if(owners.begin(), owners.end(), [](const api::OwnerReference& one) {
+    return one.kind == "ResourceClaim" && one.api_version.starts_with("resource.k8s.io/");
+  });
+  device_index_->set_owner(claim.metadata.uid, owner == owners.end() ? std::string_view() : owner->uid);
 }
 void Inventory::apply_allocation(std::string_view claim_uid, const api::AllocationResult& allocation) {
   device_index_->set_allocation(claim_uid, &allocation, false);

@@ -247,6 +247,7 @@ void Silicon::settle() {
       wide_.built = wide_.full = true;
       wide_.entries.clear();
       wide_.edges.clear();
+      wide_.crowded.clear();
       wide_.first_edge.assign(1, 0);
       if (!wide_values_.empty())
         each_wide([&](const Pool& pool, const SliceTable& slice, uint32_t first, uint32_t local) {

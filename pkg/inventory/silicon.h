@@ -41,6 +41,11 @@ using PluginDrivers = std::map<std::string, std::string, std::less<>>;
 
 class Silicon {
  public:
+  // Pairs of names that share one value on a node, of different pools or of a driver with types that exclude each
+  // other. A card that is published by two drivers, with all its partitions, has a few thousand at most. If there are
+  // more, none of these devices is given out: comparing them would take long.
+  static constexpr size_t kMaxPairs = 100'000;
+
   // Both must outlive this.
   Silicon(DeviceIndex& device_index, Strings& strings);
   ~Silicon();
@@ -120,6 +125,7 @@ class Silicon {
     std::vector<Entry> entries;
     std::vector<uint32_t> first_edge;  // by entry
     std::vector<uint32_t> edges;
+    std::map<uint32_t, StrId> crowded;  // entries, and the value of which there are too many names (kMaxPairs)
     std::vector<std::pair<PoolId, StrId>> excludes, plugs;  // devices without a node
   };
   struct Held {  // a held name, with all that is known of it
@@ -169,6 +175,7 @@ class Silicon {
   void append_shared(const identity::Face& a, const identity::Face& b, std::vector<std::string>& values) const;
   std::vector<std::string> why_conflict(const Held& held, const Entry& entry) const;
   std::vector<Held> held_near(NodeId node) const;
+  std::optional<Reason> why_crowded(const Entry& entry, NodeId node) const;
   std::optional<Entry> entry_of(const Pool& pool, uint32_t device) const;
 
   DeviceIndex& device_index_;

@@ -93,6 +93,7 @@ void Silicon::judge(NodeId node, NodeState& of, std::vector<uint8_t>& excluded, 
       plugged[of.edges[at]] |= plugs;
     }
   }
+  for (const auto& [i, value] : of.crowded) excluded[i] = 1;
   const auto record = [&](const Pool& pool, StrId device, const HolderRef& holder) {
     if (!counts(holder) || as_published(pool, device, *holder.record)) return;
     for (uint32_t i = 0; i < of.entries.size(); ++i)
