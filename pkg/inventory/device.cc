@@ -36,6 +36,8 @@ Usage& Usage::operator+=(const Usage& more) {
   free += more.free;
   tainted += more.tainted;
   cut += more.cut;
+  held_as += more.held_as;
+  plugins += more.plugins;
   return *this;
 }
 

@@ -82,6 +82,7 @@ class Silicon {
   struct Reason {
     DeviceName holder;
     std::string value;
+    std::vector<ClaimIndex> claims{};  // that hold it
   };
   std::optional<Reason> why_excluded(const Pool& pool, uint32_t device) const;
   // As in `rivals`: "pci 0000:1a:00.0".

@@ -56,7 +56,10 @@ std::optional<Silicon::Reason> Silicon::why_excluded(const Pool& pool, uint32_t 
     std::vector<std::string> values = why_conflict(held, *entry);
     if (values.empty()) continue;
     DeviceName holder{held.pool->driver_text, held.pool->name_text, std::string(strings_.text(held.device))};
-    if (!best || holder.text() < best->holder.text()) best = Reason{std::move(holder), std::move(values.front())};
+    if (best && best->holder.text() <= holder.text()) continue;
+    best = Reason{std::move(holder), std::move(values.front())};
+    for (const HolderRef& one : *held.holders)
+      if (counts(one)) best->claims.push_back(one.claim);
   }
   return best ? best : why_crowded(*entry, node);
 }
