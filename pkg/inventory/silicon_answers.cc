@@ -154,11 +154,11 @@ std::vector<Silicon::Double> Silicon::doubles(const Pool& pool, StrId device, bo
     std::vector<Face> faces;
     std::vector<StrId> types;
   };
-  const auto known_of = [&](const Pool& pool, StrId device, const std::vector<HolderRef>& all) {
+  const auto known_of = [&](const Pool& of, StrId name, const std::vector<HolderRef>& all) {
     Known known;
-    pool.for_each_named(device, [&](uint32_t number) {
+    of.for_each_named(name, [&](uint32_t number) {
       uint32_t local;
-      const SliceTable& slice = pool.slice_of(number, &local);
+      const SliceTable& slice = of.slice_of(number, &local);
       if (!slice.names_silicon || !faces(slice).any(local)) return;
       known.faces.push_back(faces(slice).face(local));
       known.types.push_back(faces(slice).type(local));
