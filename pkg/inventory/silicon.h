@@ -192,7 +192,7 @@ class Silicon {
   std::unordered_map<StrId, std::vector<Entry>> wide_values_;
   std::set<NodeId> linked_;  // nodes with devices that share a value with one without a node
   std::map<std::string, std::map<Name, uint32_t>, std::less<>> records_;  // by node ("": none): names, and by how many
-  std::map<std::string, PluginDrivers, std::less<>> plugin_;  // by node
+  std::map<std::string, PluginDrivers, std::less<>> plugin_;              // by node
   std::set<std::string> freed_;
   bool tracks_published_ = false;
   std::set<NodeId> published_;

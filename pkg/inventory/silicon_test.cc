@@ -118,7 +118,8 @@ TEST(Silicon, AClaimAndTheClaimsThatItOwnHoldTogether) {
   EXPECT_TRUE(inventory.audit().empty());
   EXPECT_TRUE(asked(inventory, "part", Layer::kObserved).empty());
   EXPECT_TRUE(asked(inventory, "whole", Layer::kObserved).empty());
-  EXPECT_TRUE(inventory.device_index().silicon().why_excluded(*inventory.device_index().find_pool("y.example.com", "a"), 0))
+  EXPECT_TRUE(
+      inventory.device_index().silicon().why_excluded(*inventory.device_index().find_pool("y.example.com", "a"), 0))
       << "decisions make no use of it";
   inventory.apply_claim(claim("part", "y.example.com", "another"));
   ASSERT_EQ(inventory.audit().size(), 1u);

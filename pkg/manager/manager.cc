@@ -203,8 +203,7 @@ struct Manager::Impl {
     serve(reconcile::Kind::kClass, w.classes);
     if (w.taint_rules) serve(reconcile::Kind::kTaintRule, *w.taint_rules);
     connect_stores(w, {reactor.clock(), inventory, nodes, memory, assumptions, audit, instruments, exclusivity, stuck,
-                       pinned, *groups, runner, unknown, usage,
-                       plugins, silicon});
+                       pinned, *groups, runner, unknown, usage, plugins, silicon});
     await_lists(w);
     w.claims.reflector().on_unreadable([this] { pause_unreadable(); });
     w.slices.reflector().on_unreadable([this] { pause_unreadable(); });

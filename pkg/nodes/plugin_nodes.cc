@@ -132,8 +132,8 @@ void PluginNodes::judge(const std::string& node) {
 bool PluginNodes::settle(size_t most) {
   inventory::DeviceIndex& device_index = inventory_.device_index();
   // A node or resource that comes later is judged then, with what is published by then.
-  device_index.track_published(
-      !nodes_.empty() && !(named_.empty() && device_index.silicon().rules().plugin_resources.empty()));
+  device_index.track_published(!nodes_.empty() &&
+                               !(named_.empty() && device_index.silicon().rules().plugin_resources.empty()));
   for (const inventory::NodeId node : device_index.take_published()) {
     const std::string& name = device_index.node_name(node);
     if (nodes_.contains(name)) touch(name);

@@ -109,7 +109,8 @@ TEST(PluginNodes, KnowWhatTheyWouldKnowOfTheSameAnew) {
           }
           break;
         case 3: {
-          api::Pod pod = pod_of("p" + number, random.below(4) == 0 ? "" : node_of(), resource_of(), random.below(3) == 0);
+          api::Pod pod =
+              pod_of("p" + number, random.below(4) == 0 ? "" : node_of(), resource_of(), random.below(3) == 0);
           if (random.below(5) == 0) pod.phase = "Succeeded";
           world.pods["p" + number] = pod;
           plugins.set_pod(pod);

@@ -55,11 +55,10 @@ struct DevicesFreed {
   std::string_view driver;
 };
 
-using Change =
-    std::variant<Changed<api::Pod>, Changed<api::ResourceClaim>, StreamedClaim, Changed<api::ResourceClaimTemplate>,
-                 Changed<api::Node>, Changed<api::DeviceClass>, Changed<api::ResourceSlice>,
-                 Changed<api::DeviceTaintRule>, VolumesChanged, GroupChanged, WriteGivenUp, CapacityReleased,
-                 DevicesFreed>;
+using Change = std::variant<Changed<api::Pod>, Changed<api::ResourceClaim>, StreamedClaim,
+                            Changed<api::ResourceClaimTemplate>, Changed<api::Node>, Changed<api::DeviceClass>,
+                            Changed<api::ResourceSlice>, Changed<api::DeviceTaintRule>, VolumesChanged, GroupChanged,
+                            WriteGivenUp, CapacityReleased, DevicesFreed>;
 
 // A function for each kind of change, for std::visit.
 template <typename... F>

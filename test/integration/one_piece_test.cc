@@ -74,7 +74,8 @@ TEST(TwoDrivers, APodGetsTheDeviceWhenItsOtherNameIsReleased) {
   EXPECT_FALSE(bound("second")) << "one piece of silicon";
   bool said = false;
   for (const Json& event : api.list("Event"))
-    said = said || event.value("note", "").find("is the same hardware as gpu.example.com/n0/gpu-0") != std::string::npos;
+    said =
+        said || event.value("note", "").find("is the same hardware as gpu.example.com/n0/gpu-0") != std::string::npos;
   EXPECT_TRUE(said);
   api.remove(Api::path("Pod", "first"));
   EXPECT_TRUE(cluster.eventually([&] { return bound("second"); }, 20s)) << "nothing woke it";
@@ -119,7 +120,8 @@ class Plugin {
   void end() {
     const size_t places = kNodes * kDevices;
     const std::vector<std::string> names = pods();
-    EXPECT_TRUE(cluster_.eventually([&] { return cluster_.watchdog().bound_pods() == std::min(names.size(), places); }, 60s))
+    EXPECT_TRUE(
+        cluster_.eventually([&] { return cluster_.watchdog().bound_pods() == std::min(names.size(), places); }, 60s))
         << cluster_.watchdog().bound_pods() << " of " << names.size() << " pods, " << places << " places";
     look();
     EXPECT_EQ(cluster_.verdict({.may_wait = {names.begin(), names.end()}}), "");
@@ -143,7 +145,8 @@ class Plugin {
   }
   void set_plugin(size_t node, bool on) {
     const Json amount{{kExtendedResource, on ? std::to_string(kDevices) : "0"}};
-    api().merge(Api::path("Node", node_name(node)) + "/status", {{"status", {{"capacity", amount}, {"allocatable", amount}}}});
+    api().merge(Api::path("Node", node_name(node)) + "/status",
+                {{"status", {{"capacity", amount}, {"allocatable", amount}}}});
     offers_[node] = on;
   }
   // Nobody new comes, then the plugin ends; its pods may still run.
@@ -214,12 +217,9 @@ TEST(DevicePlugin, ServesANodeOrClaimsDoButNeverBoth) {
   EXPECT_GT(flips, 0u);
   EXPECT_GT(by_plugin, 0u);
   EXPECT_GT(by_claim, 0u);
-  EXPECT_TRUE(std::any_of(reasons.begin(), reasons.end(),
-                          [](const std::string& note) {
-                            return note.find("the device plugin serves example.com/gpu (allocatable 0, ") !=
-                                   std::string::npos;
-                          }))
-      << "a pod that waits says why";
+  EXPECT_TRUE(std::any_of(reasons.begin(), reasons.end(), [](const std::string& note) {
+    return note.find("the device plugin serves example.com/gpu (allocatable 0, ") != std::string::npos;
+  })) << "a pod that waits says why";
 }
 
 // What the test above would see if nobody looked at the plugin's pods.

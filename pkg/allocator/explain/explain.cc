@@ -465,7 +465,7 @@ class Explainer {
           count.detail = found.detail;
           count.device = device_text(pool, device);
           count.example = judge_.example(alternative.filter, pool, device, found);
-      if (found.cause == Cause::kSameSilicon) add_silicon_holders(pool, device, count);
+          if (found.cause == Cause::kSameSilicon) add_silicon_holders(pool, device, count);
         }
         if (found.cause == Cause::kInUse || found.cause == Cause::kCounterShort)
           holders.add(&count, found.cause, pool, device);

@@ -26,8 +26,7 @@ size_t held_devices(const State& state, const std::string& node, const std::stri
 PluginFinding overlap(const State& state, const nodes::PluginNodes::Overlap& one) {
   const std::string serves = "node " + one.node + ": the device plugin serves " + one.resource + " (allocatable " +
                              (one.allocatable.empty() ? "0" : one.allocatable) + ", " + counted(one.pods, "pod") + ")";
-  const std::string flag =
-      "; --device-plugin " + one.driver + " is " + std::string(identity::plugin_use_name(one.use));
+  const std::string flag = "; --device-plugin " + one.driver + " is " + std::string(identity::plugin_use_name(one.use));
   if (const size_t held = held_devices(state, one.node, one.driver); held > 0)
     return {true,
             serves + ", and claims hold " + counted(held, "device") + " of driver " + one.driver +

@@ -19,7 +19,7 @@ constexpr const char* kAnyNode = "<shared>";
 
 struct Bin {
   CardCounts cards;
-  uint32_t devices = 0, held = 0;  // by name
+  uint32_t devices = 0, held = 0;     // by name
   uint32_t held_as = 0, plugins = 0;  // inventory::Usage
   std::vector<FreeShape> shapes;
   std::map<std::string, inventory::Amount> shared_left;

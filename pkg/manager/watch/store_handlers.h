@@ -11,7 +11,7 @@ class Inventory;
 namespace dra::nodes {
 class NodeTracker;
 class PluginNodes;
-}
+}  // namespace dra::nodes
 
 namespace dra::manager {
 
