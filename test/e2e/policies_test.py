@@ -27,7 +27,6 @@ CLAIMS = DRA + "/namespaces/default/resourceclaims"
 TEMPLATES = DRA + "/namespaces/default/resourceclaimtemplates"
 MERGE = "application/merge-patch+json"
 JSON_PATCH = "application/json-patch+json"
-SERVER_FLAGS = ("--runtime-config=resource.k8s.io/v1beta2=true", "--feature-gates=DRADeviceTaintRules=true")
 
 
 def pod(name, gates=(), **metadata):
@@ -243,7 +242,8 @@ def events_leases_and_rules(t, ours):
     t.refused(only, ours, "DELETE", configmaps + "/dra-controller-manager-usage")
     t.allowed(t.admin, "DELETE", configmaps + "/dra-controller-manager-usage")
 
-    rules = "/apis/resource.k8s.io/v1beta2/devicetaintrules"
+    version = real_cluster.rules_version()
+    rules = f"/apis/resource.k8s.io/{version}/devicetaintrules"
     t.allowed(t.admin, "POST", rules, {"metadata": {"name": "r"}, "spec": {"deviceSelector": {"driver": "d"}, "taint": {"key": "a", "effect": "None"}}})
 
     def condition(kind):
@@ -251,7 +251,7 @@ def events_leases_and_rules(t, ours):
     t.refused("changes only the condition EvictionInProgress", ours, "PATCH", rules + "/r/status", condition("example.com/theirs"), MERGE)
     t.allowed(t.admin, "PATCH", rules + "/r/status", condition("example.com/theirs"), MERGE)
     t.refused("changes only the condition EvictionInProgress", ours, "PATCH", rules + "/r/status", condition("EvictionInProgress"), MERGE)  # removes theirs
-    applied = {"apiVersion": "resource.k8s.io/v1beta2", "kind": "DeviceTaintRule", "metadata": {"name": "r"}, **condition("EvictionInProgress")}
+    applied = {"apiVersion": f"resource.k8s.io/{version}", "kind": "DeviceTaintRule", "metadata": {"name": "r"}, **condition("EvictionInProgress")}
     t.allowed(ours, "PATCH", rules + "/r/status?fieldManager=x&force=true", applied, "application/apply-patch+yaml")
     t.refused(nothing, ours, "PATCH", rules + "/r", {"spec": {"taint": {"effect": "NoExecute"}}}, MERGE)
     t.refused(nothing, ours, "DELETE", rules + "/r")
@@ -559,7 +559,7 @@ def main():
         return 77
     kubectl = sandbox.find_kubectls()[-1][1]
     program = os.path.abspath(os.path.join(sys.argv[1], NAME))
-    with real_cluster.RealCluster(users=("tenant", "lifter"), server_flags=SERVER_FLAGS) as cluster:
+    with real_cluster.RealCluster(users=("tenant", "lifter"), **real_cluster.features(rules=True)) as cluster:
         set_up(cluster, helm)
         t = Checks(cluster)
         tenants_write_no_marks(t)

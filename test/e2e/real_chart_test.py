@@ -2,7 +2,7 @@
 """The chart's life on a whole real control plane ($KUBEBUILDER_ASSETS with kube-scheduler and kube-controller-manager): install, a Deployment that opts
 in by its namespace's label in mode gate and in mode bind, what a viewer and a tenant see, the manager down, helm test, 300 opted-in pods and 300 others on one driver with either
 exclusivity, an upgrade meanwhile, uninstall; metrics over HTTPS for a scraper and nobody else. The manager runs as a process with the Deployment's arguments and its account's token. There is no
-kubelet: a thread reports bound pods as running, those of Jobs and hooks as done. Skipped if programs are missing.
+kubelet: a thread reports bound pods as running, those of Jobs and hooks as done. Before 1.36 with the feature gates that 1.36 has on. Skipped if programs are missing.
 
 Usage: real_chart_test.py FOLDER_OF_PROGRAMS [--pods N]
 """
@@ -33,7 +33,7 @@ ALLOCATE = "dra-controller-manager/allocate"
 TAINT = "example.com/ours"
 DRA = "/apis/resource.k8s.io/v1"
 MERGE = "application/merge-patch+json"
-POLICIES = "/apis/admissionregistration.k8s.io/v1/"
+POLICIES = "/apis/admissionregistration.k8s.io"
 
 
 class Plane(real_cluster.RealCluster):
@@ -210,7 +210,9 @@ def rendered_without_a_server(chart, *settings):
     """What GitOps applies is what Helm installed."""
     installed = chart.command("get", "manifest", "r").strip()
     assert installed.count("\nkind: ") > 40, installed
-    assert chart.command("template", "r", CHART, "--no-hooks", *settings).strip() == installed
+    served = [word for kind in ("v1/ValidatingAdmissionPolicy", f"{real_cluster.policies_version()}/MutatingAdmissionPolicy") for word in ("--api-versions", "admissionregistration.k8s.io/" + kind)]
+    asked = [] if real_cluster.policies_version() == "v1" else [*served, "--api-versions", "resource.k8s.io/v1/DeviceClass"]
+    assert chart.command("template", "r", CHART, "--no-hooks", *settings, *asked).strip() == installed
 
 
 def viewers(plane, chart, programs):
@@ -401,8 +403,8 @@ def uninstall(plane, chart):
     assert helm.returncode == 0, text
     assert not any(map(ours, pods_of(plane, "mine"))), "gates are left"
     rbac = "/apis/rbac.authorization.k8s.io/v1/"
-    kinds = (POLICIES + "validatingadmissionpolicies", POLICIES + "validatingadmissionpolicybindings", POLICIES + "mutatingadmissionpolicies",
-             POLICIES + "mutatingadmissionpolicybindings", rbac + "clusterroles", rbac + "clusterrolebindings", rbac + "roles", rbac + "rolebindings",
+    kinds = (f"{POLICIES}/v1/validatingadmissionpolicies", f"{POLICIES}/v1/validatingadmissionpolicybindings", f"{POLICIES}/{real_cluster.policies_version()}/mutatingadmissionpolicies",
+             f"{POLICIES}/{real_cluster.policies_version()}/mutatingadmissionpolicybindings", rbac + "clusterroles", rbac + "clusterrolebindings", rbac + "roles", rbac + "rolebindings",
              "/apis/apps/v1/deployments", "/apis/coordination.k8s.io/v1/leases", "/apis/batch/v1/jobs", "/apis/networking.k8s.io/v1/networkpolicies",
              f"/api/v1/namespaces/{NAME}/serviceaccounts", f"/api/v1/namespaces/{NAME}/services", "/apis/policy/v1/poddisruptionbudgets")
 
@@ -425,7 +427,7 @@ def main():
     program = os.path.abspath(os.path.join(options.programs, NAME))
     nodes, count = 10, options.pods
     devices = max(1, count // nodes)
-    with Plane(users=("system:kube-scheduler", "system:kube-controller-manager")) as plane:
+    with Plane(users=("system:kube-scheduler", "system:kube-controller-manager"), **real_cluster.features()) as plane:
         plane.add_nodes(nodes, max(devices, 2))
         chart = Chart(plane, helm, program)
         settings = ("--set", "optIn.mode=labels", "--set", "test.deviceClassName=gpu", "--set-json", 'policies.actions=["Deny"]')

@@ -2,6 +2,7 @@
 Python's standard library only. No controllers run: the test creates their objects (default service accounts, nodes).
 
 DRA_REAL_EMULATES=1.35: the Kubernetes programs serve the APIs and gates of that release (--emulated-version); a 1.36 emulates 1.33 to 1.35."""
+import functools
 import os
 import secrets
 import shutil
@@ -13,6 +14,68 @@ import threading
 import time
 
 import api as rest
+
+
+# Feature gates of devices that are on in 1.36 and off before, with the first release that knows them.
+SINCE = {"DRADeviceTaints": 33, "DRAPartitionableDevices": 33, "DRAConsumableCapacity": 34, "DRAExtendedResource": 34, "DRADeviceBindingConditions": 34}
+
+
+@functools.lru_cache
+def release():
+    """The release that the Kubernetes programs are, or emulate: 36 for 1.36."""
+    emulated = os.environ.get("DRA_REAL_EMULATES")
+    if not emulated:
+        server = os.path.join(os.environ["KUBEBUILDER_ASSETS"], "kube-apiserver")
+        emulated = subprocess.run([server, "--version"], capture_output=True, text=True, check=True).stdout.split()[-1]  # Kubernetes v1.36.2
+    return int(emulated.split(".")[1])
+
+
+def resource_version():
+    """The newest version of resource.k8s.io."""
+    return {32: "v1beta1", 33: "v1beta2"}.get(release(), "v1")
+
+
+def rules_version():
+    """The version of resource.k8s.io that has DeviceTaintRules."""
+    return "v1beta2" if release() >= 36 else "v1alpha3"
+
+
+def policies_version():
+    """The version of admissionregistration.k8s.io that has mutating policies."""
+    return "v1" if release() >= 36 else "v1beta1"
+
+
+def features(*more, rules=False):
+    """Keyword arguments of RealCluster: any release since 1.34 has what 1.36 has of devices and of policies; `more`: gates; `rules`: DeviceTaintRules."""
+    names, served = list(more), []
+    if release() < 36:
+        names += [*(name for name, since in SINCE.items() if since <= release()), "MutatingAdmissionPolicy"]
+        served.append(f"admissionregistration.k8s.io/{policies_version()}=true")
+    if rules:
+        names += ["DRADeviceTaintRules"] if release() >= 35 else []
+        served.append(f"resource.k8s.io/{rules_version()}=true")
+    return {"gates": [f"--feature-gates={name}=true" for name in names], "server_flags": [f"--runtime-config={one}" for one in served]}
+
+
+def pod_groups(*more):
+    """Keyword arguments of RealCluster: what it needs for PodGroups, which 1.36 has; also these gates."""
+    names = ["GenericWorkload", *more] if release() >= 36 else []
+    return {"gates": [f"--feature-gates={name}=true" for name in names], "server_flags": ["--runtime-config=scheduling.k8s.io/v1alpha2=true"] if names else []}
+
+
+def join(pod, group, size):
+    """Makes the pod a member of a group: of a PodGroup, which 1.36 has, or before of a Job, by the annotation."""
+    if release() >= 36:
+        pod["spec"]["schedulingGroup"] = {"podGroupName": group}
+    else:
+        pod["metadata"]["ownerReferences"] = [{"apiVersion": "batch/v1", "kind": "Job", "name": group, "uid": f"{group}-uid", "controller": True}]
+        pod["metadata"].setdefault("annotations", {})["dra-controller-manager/group"] = str(size)
+
+
+def group_of(pod):
+    """What join() wrote, or nothing."""
+    owners = pod["metadata"].get("ownerReferences") or [{}]
+    return pod["spec"].get("schedulingGroup", {}).get("podGroupName") or (owners[0].get("name") if owners[0].get("kind") == "Job" else None)
 
 
 def free_ports(count):
@@ -43,10 +106,11 @@ class Watcher(threading.Thread):
 
 
 class RealCluster:
-    """Use as a context manager. `users`: names that get a token; "admin" is in system:masters. `server_flags`: more flags of kube-apiserver."""
+    """Use as a context manager. `users`: names that get a token; "admin" is in system:masters. `server_flags`: more flags of kube-apiserver; `gates`: flags of all
+    Kubernetes programs."""
 
-    def __init__(self, users=(), programs=None, server_flags=()):
-        self.server_flags = server_flags
+    def __init__(self, users=(), programs=None, server_flags=(), gates=()):
+        self.server_flags, self.gates = server_flags, tuple(gates)
         self.programs = programs or os.environ.get("KUBEBUILDER_ASSETS", "")
         self.folder = tempfile.mkdtemp(prefix="dra-real-")
         self.tokens = {user: secrets.token_hex(16) for user in ("admin", *users)}
@@ -61,8 +125,11 @@ class RealCluster:
 
     def start(self, name, *arguments):
         emulated = os.environ.get("DRA_REAL_EMULATES")
-        if emulated and name.startswith("kube-"):
-            arguments += (f"--emulated-version=kube={emulated}",)
+        if name.startswith("kube-") and release() < 34:  # off by default
+            arguments += ("--feature-gates=DynamicResourceAllocation=true", )
+            arguments += (f"--runtime-config=resource.k8s.io/{resource_version()}=true", ) if name == "kube-apiserver" else ()
+        if name.startswith("kube-"):
+            arguments += self.gates + ((f"--emulated-version=kube={emulated}",) if emulated else ())
         with open(os.path.join(self.folder, name + ".log"), "w", encoding="utf-8") as log:
             self.processes.append(subprocess.Popen([os.path.join(self.programs, name), *arguments], stdout=log, stderr=log, stdin=subprocess.DEVNULL))
 
@@ -149,6 +216,7 @@ contexts:
 
     def api(self, user, token=None):
         client = rest.Api(self.kubeconfig(user, token))
+        client.version = resource_version()
         client.context = rest.ssl.create_default_context(cafile=f"{self.folder}/certificates/apiserver.crt")
         return client
 

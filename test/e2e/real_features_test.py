@@ -25,7 +25,6 @@ NODES = CORE + "/nodes"
 CLAIMS = rest.RESOURCE + "/namespaces/default/resourceclaims"
 SLICES = rest.RESOURCE + "/resourceslices"
 CLASSES = rest.RESOURCE + "/deviceclasses"
-RULES = "/apis/resource.k8s.io/v1beta2/devicetaintrules"
 EVENTS = "/apis/events.k8s.io/v1/namespaces/default/events"
 MERGE = "application/merge-patch+json"
 GATE = "dra-controller-manager/allocation"
@@ -33,7 +32,6 @@ RESOURCE = "example.com/gpu"
 DRIVER = "gpu.example.com"
 DEVICES = 20  # of a node
 CONTROLLERS = "serviceaccount-controller,garbage-collector-controller,resourceclaim-controller"
-SERVER_FLAGS = ("--runtime-config=resource.k8s.io/v1beta2=true", "--feature-gates=DRADeviceTaintRules=true")
 
 
 class Run:
@@ -41,7 +39,7 @@ class Run:
 
     def __init__(self, options, nodes):
         self.options, self.nodes, self.manager = options, nodes, None
-        self.cluster = real_cluster.RealCluster(server_flags=SERVER_FLAGS)
+        self.cluster = real_cluster.RealCluster(**real_cluster.features(rules=True))
 
     def __enter__(self):
         self.cluster.__enter__()
@@ -197,13 +195,17 @@ def gated(options):
         print(f"gated: {len(left)} of {options.gated} pods stay gated, each was notified once, no claim was made", flush=True)
 
 
+def rules_path():
+    return f"/apis/resource.k8s.io/{real_cluster.rules_version()}/devicetaintrules"
+
+
 def rule(name, effect, driver=DRIVER, **selector):
-    return {"apiVersion": "resource.k8s.io/v1beta2", "kind": "DeviceTaintRule", "metadata": {"name": name},
+    return {"apiVersion": f"resource.k8s.io/{real_cluster.rules_version()}", "kind": "DeviceTaintRule", "metadata": {"name": name},
             "spec": {"deviceSelector": {"driver": driver, **selector}, "taint": {"key": "example.com/broken", "effect": effect}}}
 
 
 def condition_of(api, name):
-    return next((c for c in api.get(f"{RULES}/{name}").get("status", {}).get("conditions", []) if c["type"] == "EvictionInProgress"), None)
+    return next((c for c in api.get(f"{rules_path()}/{name}").get("status", {}).get("conditions", []) if c["type"] == "EvictionInProgress"), None)
 
 
 def rules(options):
@@ -217,13 +219,13 @@ def rules(options):
         run.wait(lambda: len(run.bound()) == count, 200, "the pods")
         victim = collections.Counter(run.bound().values()).most_common(1)[0][0]
         before = {n for n, where in run.bound().items() if where == victim}
-        run.api.create(RULES, rule("simulated", "None", pool=victim))
+        run.api.create(rules_path(), rule("simulated", "None", pool=victim))
         run.wait(lambda: condition_of(run.api, "simulated"), 60, "the simulation")
         said = condition_of(run.api, "simulated")
         assert (said["status"], said["reason"]) == ("False", "NoEffect"), said
         would = int(re.search(r"(\d+) pods? would be evicted", said["message"]).group(1))
         begin = time.monotonic()
-        run.api.create(RULES, rule("real", "NoExecute", pool=victim))
+        run.api.create(rules_path(), rule("real", "NoExecute", pool=victim))
         run.wait(lambda: not before & set(run.bound()), 120, "the evictions")
         took = time.monotonic() - begin
         run.wait(lambda: (condition_of(run.api, "real") or {}).get("reason") == "Completed", 60, "the end of the evictions in the rule's status")
@@ -324,8 +326,8 @@ def bad(options):
         # Rules without a selector select nothing; the server refuses unknown effects.
         without = rule("without-selector", "NoExecute")
         del without["spec"]["deviceSelector"]
-        run.api.create(RULES, without)
-        status, answer = run.api.request("POST", RULES, rule("unknown-effect", "Explode"))
+        run.api.create(rules_path(), without)
+        status, answer = run.api.request("POST", rules_path(), rule("unknown-effect", "Explode"))
         assert status == 422 and "supported values" in answer["message"], (status, answer)
         run.wait(lambda: condition_of(run.api, "without-selector"), 60, "a status of the rule without selector")
         assert condition_of(run.api, "without-selector")["status"] == "False"

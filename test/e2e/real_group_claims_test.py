@@ -20,7 +20,6 @@ import api as rest  # noqa: E402
 import real_cluster  # noqa: E402
 import real_gangs_test as gangs  # noqa: E402
 
-GATES = "--feature-gates=GenericWorkload=true,DRAWorkloadResourceClaims=true"
 CONTROLLERS = "serviceaccount-controller,resourceclaim-controller,podgroup-protection-controller,garbage-collector-controller"
 ENTRY = {"name": "r0", "resourceClaimTemplateName": "one"}
 
@@ -49,14 +48,13 @@ class Watcher(real_cluster.Watcher):
 class Run(gangs.Run):
     def __init__(self, options):
         super().__init__(options, False)
-        self.gates = GATES
-        self.cluster = real_cluster.RealCluster(server_flags=[GATES, "--runtime-config=scheduling.k8s.io/v1alpha2=true"])
+        self.cluster = real_cluster.RealCluster(**real_cluster.pod_groups("DRAWorkloadResourceClaims"))
 
     def __enter__(self):
         self.cluster.__enter__()
         self.api, self.kubeconfig = self.cluster.api("admin"), self.cluster.kubeconfig("admin")
         self.cluster.start("kube-controller-manager", f"--kubeconfig={self.kubeconfig}", f"--controllers={CONTROLLERS}", "--secure-port=0",
-                           f"--service-account-private-key-file={self.cluster.folder}/sa.key", "--leader-elect=false", GATES)
+                           f"--service-account-private-key-file={self.cluster.folder}/sa.key", "--leader-elect=false")
         self.cluster.wait_for(lambda: self.api.request("GET", gangs.CORE + "/namespaces/default/serviceaccounts/default")[0] == 200, 90, "the service account")
         self.api.create(rest.RESOURCE + "/deviceclasses", {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": "gpu"},
                                                            "spec": {"selectors": [{"cel": {"expression": 'device.driver == "gpu.example.com"'}}]}})
@@ -154,7 +152,7 @@ class Play:
 def play(mode, options):
     with Run(options) as run:
         if mode != "bind":
-            run.cluster.start("kube-scheduler", f"--kubeconfig={run.kubeconfig}", "--secure-port=0", "--leader-elect=false", GATES)
+            run.cluster.start("kube-scheduler", f"--kubeconfig={run.kubeconfig}", "--secure-port=0", "--leader-elect=false")
         if mode != "stock":
             run.manage("--scheduling=" + mode, *(["--scheduler-names=ours"] if mode == "bind" else []))
         return Play(run, mode, options).play()
@@ -169,6 +167,9 @@ def main():
     options = parser.parse_args()
     if not real_cluster.RealCluster.available(whole=True):
         print("skipped: KUBEBUILDER_ASSETS names no folder with etcd, kube-apiserver, kube-controller-manager and kube-scheduler")
+        sys.exit(77)
+    if real_cluster.release() < 36:
+        print(f"skipped: Kubernetes 1.{real_cluster.release()} has no PodGroups of scheduling.k8s.io")
         sys.exit(77)
     states = {mode: play(mode, options) for mode in options.mode}
     first = states[options.mode[0]]

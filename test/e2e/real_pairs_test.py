@@ -40,7 +40,6 @@ TEMPLATES = rest.RESOURCE + "/namespaces/default/resourceclaimtemplates"
 SLICES = rest.RESOURCE + "/resourceslices"
 GROUPS = "/apis/scheduling.k8s.io/v1alpha2/namespaces/default/podgroups"
 MERGE = "application/merge-patch+json"
-GATES = "--feature-gates=GenericWorkload=true"
 NODES, DEVICES = 6, 8
 KINDS = ("gpu", "nic")
 ROOT, RAIL, NUMA = "example.com/root", "example.com/rail", "example.com/numa"
@@ -184,7 +183,7 @@ class Checker(threading.Thread):
                 continue
             self.judge_pairs(pod, marks)
             self.ran.setdefault(pod["metadata"]["name"], time.monotonic())
-            if group := pod["spec"].get("schedulingGroup", {}).get("podGroupName"):
+            if group := real_cluster.group_of(pod):
                 groups[group].append((pod, marks))
             if pod["status"].get("phase") == "Pending":  # a kubelet would
                 self.api.request("PATCH", f"{PODS}/{pod['metadata']['name']}/status", {"status": {"phase": "Running"}}, MERGE)
@@ -325,7 +324,7 @@ class Run:
     def __init__(self, options, mode, deny):
         self.options, self.mode, self.deny = options, mode, deny
         self.random = random.Random(options.seed)
-        self.cluster = real_cluster.RealCluster(users=("tenant",), server_flags=[GATES, "--runtime-config=scheduling.k8s.io/v1alpha2=true"])
+        self.cluster = real_cluster.RealCluster(users=("tenant",), **real_cluster.pod_groups())
         self.managers, self.number, self.kills, self.overlaps, self.circles = [], 0, 0, 0, 0
 
     def __enter__(self):
@@ -339,10 +338,10 @@ class Run:
     def set_up(self):
         self.admin, self.kubeconfig = self.cluster.api("admin"), self.cluster.kubeconfig("admin")
         self.cluster.start("kube-controller-manager", f"--kubeconfig={self.kubeconfig}", "--controllers=serviceaccount-controller,resourceclaim-controller",
-                           "--secure-port=0", f"--service-account-private-key-file={self.cluster.folder}/sa.key", "--leader-elect=false", GATES)
+                           "--secure-port=0", f"--service-account-private-key-file={self.cluster.folder}/sa.key", "--leader-elect=false")
         self.cluster.wait_for(lambda: self.admin.request("GET", CORE + "/namespaces/default/serviceaccounts/default")[0] == 200, 90, "the service account")
         if self.mode == "gate":
-            self.cluster.start("kube-scheduler", f"--kubeconfig={self.kubeconfig}", "--secure-port=0", "--leader-elect=false", GATES)
+            self.cluster.start("kube-scheduler", f"--kubeconfig={self.kubeconfig}", "--secure-port=0", "--leader-elect=false")
         self.tenant, self.managers_kubeconfig = self.admin, self.kubeconfig
         if self.deny:
             self.install_chart()
@@ -426,7 +425,7 @@ class Run:
                 "spec": {"containers": [{"name": "c", "image": "example.test/none", "resources": {"claims": [{"name": e} for e in entries]}}],
                          "resourceClaims": [{"name": e, "resourceClaimTemplateName": t} for e, t in entries.items()]}}
         if group:
-            made["spec"]["schedulingGroup"] = {"podGroupName": group}
+            real_cluster.join(made, group, 2)
         if self.mode == "gate":
             made["spec"]["schedulingGates"] = [{"name": GATE}]
         else:
@@ -444,10 +443,11 @@ class Run:
         for g in range(self.options.groups):
             group, most = f"group-{g:02}", self.random.randint(1, 3)
             sizes = [most, most] + [self.random.randint(1, most) for _ in range(self.random.randint(0, 2))]
-            on_group = self.random.random() < 0.5
+            on_group = self.random.random() < 0.5 and real_cluster.release() >= 36
             rails = {RAILS: f"devices/nic by {RAIL}"}
-            self.tenant.create(GROUPS, {"apiVersion": "scheduling.k8s.io/v1alpha2", "kind": "PodGroup", "metadata": {"name": group, "annotations": rails if on_group else {}},
-                                        "spec": {"schedulingPolicy": {"gang": {"minCount": 2}}}})
+            if real_cluster.release() >= 36:
+                self.tenant.create(GROUPS, {"apiVersion": "scheduling.k8s.io/v1alpha2", "kind": "PodGroup", "metadata": {"name": group, "annotations": rails if on_group else {}},
+                                            "spec": {"schedulingPolicy": {"gang": {"minCount": 2}}}})
             self.groups[group] = {f"{group}-{i}": self.pod(f"{group}-{i}", {"devices": f"pair-{n}"}, {} if on_group else rails, group) for i, n in enumerate(sizes)}
             pods += self.groups[group].values()
         self.random.shuffle(pods)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What docs/user/modes.md says of a Kubernetes release, on a real control plane ($KUBEBUILDER_ASSETS) of it, or of a newer one that emulates it
 (DRA_REAL_EMULATES=1.35): the chart by Helm, opting in by label, gate and bind mode, a group, the policies, a taint of devices, kubectl dra, the uninstall.
-Prints a line for each, with what the server has. Needs resource.k8s.io/v1 (1.34).
+Prints a line for each, with what the server has. Before 1.34 with resource.k8s.io switched on, in its newest version.
 
 Usage: real_versions_test.py FOLDER_OF_PROGRAMS [--helm helm3|helm4] [--device-taints]     # --device-taints: with the feature gate DRADeviceTaints
 """
@@ -21,14 +21,6 @@ from real_chart_test import ALLOCATE, DRA, GATE, MERGE, NAME, TAINT  # noqa: E40
 
 NODES, DEVICES = 3, 4
 PROVEN = "dra-controller-manager/proven"
-
-
-class Plane(whole.Plane):
-    """With feature gates of all its programs."""
-    gates = ()
-
-    def start(self, name, *arguments):
-        super().start(name, *arguments, *(self.gates if name.startswith("kube-") else ()))
 
 
 def served(plane):
@@ -148,6 +140,10 @@ def ask(plane, programs, status, verb, *words):
 
 def taints(plane, chart):
     """With exclusive.mode=taint a pod of ours runs and another does not, where the server keeps taints of devices; where it drops them, both do."""
+    if real_cluster.release() < 33:
+        said = chart.command("upgrade", "r", whole.CHART, "--reuse-values", "--set", "exclusive.mode=taint", "--set", f"exclusive.taintKey={TAINT}", ok=False)
+        assert "exclusive.mode=taint needs resource.k8s.io/v1 or v1beta2" in said, said
+        return "exclusive.mode=taint is refused by the chart"
     plane.publish(NODES, DEVICES, taint=True)
     kept = any(device.get("taints") for one in plane.admin.items(DRA + "/resourceslices") for device in one["spec"]["devices"])
     chart.upgrade({"scheduling.mode": "gate", "scheduling.names": [], "exclusive.mode": "taint", "exclusive.taintKey": TAINT})
@@ -174,9 +170,8 @@ def main():
     if not real_cluster.RealCluster.available(whole=True) or not os.access(helm, os.X_OK):
         print("skipped: no whole control plane in $KUBEBUILDER_ASSETS, or no Helm (scripts/fetch-test-tools)")
         return 77
-    if options.device_taints:
-        Plane.gates = ("--feature-gates=DRADeviceTaints=true", )
-    with Plane(users=("system:kube-scheduler", "system:kube-controller-manager")) as plane:
+    gates = ("--feature-gates=DRADeviceTaints=true", ) if options.device_taints else ()
+    with whole.Plane(users=("system:kube-scheduler", "system:kube-controller-manager"), gates=gates) as plane:
         plane.add_nodes(NODES, DEVICES)
         versions, mutating = served(plane)
         version = plane.admin.get("/version")

@@ -334,7 +334,7 @@ def recreate(options):
         api.request("PATCH", CORE + "/namespaces/default", {"metadata": {"labels": {"dra-controller-manager/recreate-pinned-pods": "true"}}}, MERGE)
         run.manage("--scheduling=gate", "--recreate-pinned-pods=true")
         claims, pods = make_pods(options.gated, options.seed)
-        ungated = {p["metadata"]["name"]: dict(p["spec"]) for p in pods}
+        specs = {p["metadata"]["name"]: dict(p["spec"]) for p in pods}
         for pod in pods:
             pod["spec"] = {**pod["spec"], "schedulingGates": [{"name": "dra-controller-manager/allocation"}]}
         api.many([lambda c=c: api.create(CLAIMS, c) for c in claims])
@@ -381,7 +381,7 @@ def recreate(options):
         wait(lambda: not waiting(), 120, "the pods that are left to go")
         run.claim_controller()
         api.many([lambda n=n: api.create(PODS, {"metadata": {"name": n, "labels": next(p["metadata"]["labels"] for p in pods if p["metadata"]["name"] == n)},
-                                                "spec": ungated[n]}) for n in left])
+                                                "spec": specs[n]}) for n in left])
         again = wait_until_still(api, 200, quiet=20)
         missed = [n for n in left if again[n]["spec"].get("nodeName")]
         print(f"recreate: left {len(left)}; kube-scheduler placed {len(missed)} of them", flush=True)

@@ -116,6 +116,9 @@ def main():
     if not real_cluster.RealCluster.available(whole=True):
         print("skipped: KUBEBUILDER_ASSETS names no folder with etcd, kube-apiserver, kube-controller-manager and kube-scheduler")
         sys.exit(77)
+    if real_cluster.release() < 36:
+        print(f"skipped: Kubernetes 1.{real_cluster.release()} has no PodGroups of scheduling.k8s.io")
+        sys.exit(77)
     with gangs.Run(options, False) as run:
         run.manage("--scheduling=bind", "--scheduler-names=ours")
         through(run, options)

@@ -43,6 +43,15 @@ class CheckSkipped(unittest.TestCase):
         self.assertEqual(status, 1)
         self.assertIn("apiserver_twin should have run: its reason, no-real-server, does not hold here", said)
 
+    def test_an_older_server_has_no_pod_groups(self):
+        for version, expected in (("v1.35.6", 0), ("v1.36.2", 1)):
+            with tempfile.TemporaryDirectory() as assets:
+                server = pathlib.Path(assets, "kube-apiserver")
+                server.write_text(f"#!/bin/sh\necho Kubernetes {version}\n", encoding="utf-8")
+                server.chmod(0o755)
+                status, said = self.run_over(["e2e_real_wholes"], assets=assets)
+            self.assertEqual(status, expected, said)
+
 
 if __name__ == "__main__":
     unittest.main()
