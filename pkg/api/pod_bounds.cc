@@ -115,8 +115,7 @@ size_t bytes(const std::vector<T>& list) {
 size_t list_bytes(const Pod& pod) {
   return bytes(pod.containers) + bytes(pod.init_containers) + bytes(pod.volumes) + bytes(pod.resource_claims) +
          bytes(pod.scheduling_gates) + bytes(pod.overhead) + (pod.pod_requests ? bytes(*pod.pod_requests) : 0) +
-         (pod.claims_take ? bytes(*pod.claims_take) : 0) +
-         pod.scheduler_name.size() + pod.priority_class_name.size();
+         (pod.claims_take ? bytes(*pod.claims_take) : 0) + pod.scheduler_name.size() + pod.priority_class_name.size();
 }
 
 using Sums = std::map<std::string, Quantity, std::less<>>;

@@ -382,7 +382,8 @@ bool read_claim_takes(const WireValue& v, ClaimTakes& out, Trouble& t) {
       !field(v, "containers", containers, t) || !quantities(v, "resources", out.resources, t))
     return false;
   for (const char* list : {"mapping", "overhead"})
-    if (!field_with(v, list, t, [&](const WireValue& l) { return read_amounts(l, containers.size(), out.resources, t); }))
+    if (!field_with(v, list, t,
+                    [&](const WireValue& l) { return read_amounts(l, containers.size(), out.resources, t); }))
       return false;
   return true;
 }
