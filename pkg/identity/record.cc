@@ -85,11 +85,11 @@ std::vector<std::string> encode_records(const Records& records) {
     if (!devices.empty()) texts.push_back(whole_text(devices));
     devices.clear();
   };
-  for (const auto& [device, record] : records) {
+  for (const auto& entry : records) {
     JsonText one;
     one.object([&] {
-      one.key(device);
-      write(one, record);
+      one.key(entry.first);
+      write(one, entry.second);
     });
     const std::string_view member = std::string_view(one.text()).substr(1, one.text().size() - 2);
     if (frame + member.size() > kMaxRecordBytes) continue;

@@ -217,7 +217,7 @@ def main():
               f"{time.monotonic() - begun:.0f} s, {watcher.looks} looks, {len(watcher.wrong)} with a node that served both at once")
         for line in wrong[:10]:
             print(line)
-        assert both <= moved, both - moved
+        assert options.use != "plugin" or both <= moved, both - moved
         return 1 if wrong else 0
 
 

@@ -73,7 +73,7 @@ TEST(SameHardware, ExplainNamesTheHolderOfTheOtherName) {
   EXPECT_TRUE(says(text, "by claim ml/run-g (pod ml/run)")) << text;
 }
 
-std::vector<std::string> diagnosed(const Objects& objects, const std::string& check) {
+std::vector<std::string> findings_of(const Objects& objects, const std::string& check) {
   std::vector<std::string> found;
   for (const Diagnosis& one : diagnose(State(objects, {})))
     if (one.check == check) found.push_back(one.finding);
@@ -83,16 +83,16 @@ std::vector<std::string> diagnosed(const Objects& objects, const std::string& ch
 TEST(SameHardware, DoctorNamesNodesAndWhatIsOdd) {
   TwoDrivers world;
   using Texts = std::vector<std::string>;
-  EXPECT_EQ(diagnosed(world.objects, "same hardware"),
+  EXPECT_EQ(findings_of(world.objects, "same hardware"),
             Texts{"node a: drivers gpu.example.com and pt.example.com publish the same hardware (pci 0000:10:00.0; 2 "
                   "pairs of devices)"});
   auto slice = std::make_shared<api::ResourceSlice>(*world.objects.slices.at("a-pts"));
   for (api::Device& device : slice->devices) device.attributes["resource.kubernetes.io/pciBusID"] = std::string("n/a");
   world.objects.slices["a-pts"] = slice;
-  EXPECT_EQ(diagnosed(world.objects, "same hardware").at(0),
+  EXPECT_EQ(findings_of(world.objects, "same hardware").at(0),
             "device pt.example.com/a/pt-0: attribute resource.kubernetes.io/pciBusID should name its hardware, and is "
             "not in the form of its kind: it is ignored");
-  EXPECT_EQ(diagnosed(TwoNodes().objects, "same hardware"), Texts{"no two drivers publish the same hardware"});
+  EXPECT_EQ(findings_of(TwoNodes().objects, "same hardware"), Texts{"no two drivers publish the same hardware"});
 }
 
 // The class says that the device plugin serves the same devices.
