@@ -41,8 +41,8 @@ TEST(SameHardware, WhoNamesTheHolderOfTheOtherName) {
   const auto answer = who(state, "a", {"ml", true});
   ASSERT_TRUE(answer);
   const std::string text = render(*answer, {Format::kCsv});
-  EXPECT_TRUE(says(text, "pt-0,held as gpu.example.com/a/gpu-0,ml/run-g,run,")) << text;
-  EXPECT_TRUE(says(text, "pt-1,held as gpu.example.com/a/gpu-1,ml/run-g,run,")) << text;
+  EXPECT_TRUE(says(text, "pt-0,\"held as gpu.example.com/a/gpu-0\",ml/run-g,run,")) << text;
+  EXPECT_TRUE(says(text, "pt-1,\"held as gpu.example.com/a/gpu-1\",ml/run-g,run,")) << text;
   EXPECT_TRUE(says(text, "pt-2,free,")) << text;
 }
 
@@ -110,7 +110,7 @@ TEST(SameHardware, OfADevicePluginIsSaid) {
     State state(world.objects, options);
     const auto answer = who(state, "a/pt-2", {"ml", true});
     ASSERT_TRUE(answer);
-    const std::string wanted = use == identity::PluginUse::kPlugin ? "pt-2,device plugin," : "pt-2,free,";
+    const std::string wanted = use == identity::PluginUse::kPlugin ? "pt-2,\"device plugin\"," : "pt-2,free,";
     EXPECT_TRUE(says(render(*answer, {Format::kCsv}), wanted)) << render(*answer, {Format::kCsv});
     const std::string top = render(top_nodes(state, {}), {Format::kCsv});
     EXPECT_EQ(says(top, "1 device with the device plugin"), use == identity::PluginUse::kPlugin) << top;
