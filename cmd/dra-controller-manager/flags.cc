@@ -7,6 +7,7 @@
 #include "cmd/dra-controller-manager/foreign_flags.h"
 #include "cmd/flag_problem.h"
 #include "cmd/flag_values.h"
+#include "cmd/identity_flags.h"
 #include "controllers/all.h"
 #include "pkg/api/topology_level.h"
 #include "pkg/base/strings.h"
@@ -280,6 +281,8 @@ void define(CLI::App& app, Texts& texts, Flags& flags) {
   define_eviction(app, flags);
   define_rules(app, texts, flags);
   define_search(app, texts, flags);
+  group("One piece of silicon");
+  add_identity_flags(app, flags.manager.identities);
   group("Leader election");
   define_election(app, texts, flags);
   group("Serving");

@@ -67,6 +67,36 @@ TEST(Flags, AreRead) {
   EXPECT_EQ(parsed.flags->verbosity, 4);
 }
 
+// Each may be given several times, and a wrong value is refused by name.
+TEST(Flags, WhatNamesOnePieceOfSilicon) {
+  const Parsed parsed =
+      parse({"--identity=a.com/serial=a", "--identity", "b.com/serial=a", "--identity-parent=a.com/card=a",
+             "--identity-part=a.com=slice", "--identity-exclusive=a.com=gpu+vfio", "--device-plugin=a.com=dra",
+             "--device-plugin=b.com=apart", "--device-plugin-resources=a.com=a.com/gpu,a.com/x"});
+  ASSERT_TRUE(parsed.flags) << parsed.text;
+  identity::Rules wanted;
+  wanted.own["a.com/serial"] = wanted.own["b.com/serial"] = wanted.parent["a.com/card"] = "a";
+  wanted.parts["a.com"] = {"slice"};
+  wanted.exclusive["a.com"] = {{"gpu", "vfio"}};
+  wanted.plugin = {{"a.com", identity::PluginUse::kDra}, {"b.com", identity::PluginUse::kApart}};
+  wanted.plugin_resources["a.com"] = {"a.com/gpu", "a.com/x"};
+  EXPECT_EQ(parsed.flags->manager.identities, wanted);
+  EXPECT_EQ(parse({}).flags->manager.identities, identity::Rules());
+  for (const auto& [flag, value, words] :
+       {std::tuple{"--identity", "serial=a", "write ATTRIBUTE=NAMESPACE"},
+        {"--identity-parent", "a.com/card=A B", "the namespace \"A B\" may have"},
+        {"--identity-part", "a.com", "write DRIVER=TYPE"},
+        {"--identity-exclusive", "a.com=gpu", "write DRIVER=TYPE+TYPE"},
+        {"--device-plugin", "a.com=both", "write DRIVER=plugin, DRIVER=dra or DRIVER=apart"},
+        {"--device-plugin-resources", "a.com=gpu", "is not the name of an extended resource"}}) {
+    const Parsed refused = parse({std::string(flag) + "=" + value});
+    EXPECT_EQ(refused.exit_status, 1) << flag;
+    EXPECT_NE(refused.text.find(std::string(flag) + ": \"" + value + "\""), std::string::npos) << refused.text;
+    EXPECT_NE(refused.text.find(words), std::string::npos) << refused.text;
+    EXPECT_EQ(std::count(refused.text.begin(), refused.text.end(), '\n'), 1) << refused.text;
+  }
+}
+
 // Whatever a controller asks for: its words are taken, everything else is refused by name.
 TEST(Flags, OfControllersTakeTheirWordsAndNothingElse) {
   size_t flags = 0;

@@ -13,6 +13,7 @@
 #include "cmd/command.h"
 #include "cmd/dra-sandbox/api_endpoint.h"
 #include "cmd/flag_values.h"
+#include "cmd/identity_flags.h"
 #include "pkg/apiserver/model/release.h"
 #include "pkg/fake_scheduler/fake_scheduler.h"
 #include "pkg/log/log.h"
@@ -34,6 +35,7 @@ struct UpOptions {
   bool without_manager = false;
   reconcile::Scheduling scheduling = reconcile::Scheduling::kBind;
   int metrics_port = -1;  // of the manager; negative: none
+  identity::Rules identities;
 };
 
 Result<sandbox::Fleet> read_fleet(const std::string& path) {
@@ -49,6 +51,7 @@ Result<sandbox::Fleet> read_fleet(const std::string& path) {
 manager::ManagerOptions manager_options(const UpOptions& up, const inventory::FeatureChoice& features) {
   manager::ManagerOptions options;
   options.features = features;
+  options.identities = up.identities;
   options.settings.claim_templates = manager::ClaimTemplates::kOwn;
   options.settings.device_taint_eviction = manager::DeviceTaintEviction::kOwn;
   options.settings.scheduling = up.scheduling;
@@ -303,6 +306,7 @@ int run_up(const std::vector<std::string>& arguments) {
   app.add_option("--metrics-port", options.metrics_port,
                  "serve the manager's /metrics and probes over plain HTTP on 127.0.0.1; 0: any free port")
       ->check(cmd::port_from(0));
+  cmd::add_identity_flags(app, options.identities);
   app.add_option("-v,--v", verbosity, "verbosity of the log, 0 to 10")
       ->capture_default_str()
       ->check(cmd::in_range(0, 10, "whole number"));

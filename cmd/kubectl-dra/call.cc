@@ -10,6 +10,7 @@
 #include "client/transport/curl_transport.h"
 #include "cmd/flag_problem.h"
 #include "cmd/flag_values.h"
+#include "cmd/identity_flags.h"
 #include "cmd/kubectl-dra/help.h"
 #include "cmd/kubectl-dra/verb.h"
 #include "pkg/api/topology_level.h"
@@ -115,6 +116,7 @@ void add_common(CLI::App& app, CommonFlags& common) {
   app.add_option("--strategy", common.strategy, "the manager's --strategy, where it is not best-fit")
       ->check(cmd::one_of({"first-fit", "best-fit", "pack", "spread"}));
   app.add_option("--topology-levels", common.topology_levels, "the manager's --topology-levels, for groups");
+  cmd::add_identity_flags(app, common.identities);
 }
 
 // An answer 401 says only "Unauthorized".
@@ -352,6 +354,7 @@ Result<inspect::StateOptions> Call::state_options() const {
     return fail(Code::kInvalidArgument, "--ignore-unknown-fields: " + wrong);
   features->ignore(std::move(ignored));
   options.features = *features;
+  options.identities = common.identities;
   for (const std::string& key : split(common.ignore_taints, ','))
     if (!key.empty()) options.ignored_taints.push_back(key);
   if (const auto strategy = allocator::parse_strategy(common.strategy)) options.strategy = *strategy;

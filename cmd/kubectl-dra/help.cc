@@ -22,7 +22,13 @@ constexpr const char* kGlobal[] = {"--kubeconfig",
                                    "--strategy",
                                    "--ignore-unknown-fields",
                                    "--no-headers",
-                                   "--topology-levels"};
+                                   "--topology-levels",
+                                   "--identity",
+                                   "--identity-parent",
+                                   "--identity-part",
+                                   "--identity-exclusive",
+                                   "--device-plugin",
+                                   "--device-plugin-resources"};
 // Those that most verbs have in their own help.
 constexpr const char* kOfVerbs[] = {"--namespace", "--all-namespaces", "--selector", "--from", "--watch"};
 

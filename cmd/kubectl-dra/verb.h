@@ -12,6 +12,7 @@
 
 #include "client/config/kubeconfig.h"
 #include "client/rest/rest_client.h"
+#include "pkg/identity/rules.h"
 #include "pkg/inspect/answer/answer.h"
 #include "pkg/inspect/state/objects.h"
 #include "pkg/inspect/state/state.h"
@@ -29,6 +30,7 @@ struct CommonFlags {
   std::string context_ns;  // of the kubeconfig, once the cluster is read
   std::string manager_ns, selector, output, sort_by, from;
   std::string feature_gates, kubernetes_version, ignored_fields, ignore_taints, strategy, topology_levels;
+  identity::Rules identities;
   bool all_namespaces = false, watch = false, no_headers = false, times = false, insecure = false;
 };
 

@@ -263,10 +263,15 @@ void on_class(State& state, const Changed<api::DeviceClass>& change, EnqueueRequ
   out.unpark(class_cause((after ? after : before)->metadata.name));
 }
 
+// A group parks under the classes of its claims and under kSlicesCause alone.
+void on_devices(std::string_view driver, EnqueueRequests& out) {
+  out.unpark(driver_cause(driver));
+  out.unpark(std::string(kSlicesCause));
+}
+
 void on_slice(const Changed<api::ResourceSlice>& change, EnqueueRequests& out) {
   const auto& [before, after] = change;
-  out.unpark(driver_cause((after ? after : before)->driver));
-  out.unpark(std::string(kSlicesCause));
+  on_devices((after ? after : before)->driver, out);
 }
 
 // A deleted or changed rule may free devices that pods wait for.
@@ -295,6 +300,7 @@ void AllocationEvents::changed(const Change& change, const View& view, reconcile
                    [&](const GroupChanged& group) { on_group(state.options, view, group.group, out); },
                    [&](const WriteGivenUp& given_up) { on_write_given_up(view, given_up.write, out); },
                    [&](const CapacityReleased&) { out.unpark(std::string(kCapacityCause)); },
+                   [&](const DevicesFreed& freed) { on_devices(freed.driver, out); },
                    [](const Changed<api::ResourceClaimTemplate>&) {}},
              change);
 }

@@ -257,6 +257,12 @@ class Allocator::Impl {
     return allocator::plugin_drivers(device_index_, selectors_, node, resources);
   }
 
+  std::set<std::string> drivers_of_resource(NodeId node, const std::string& resource) {
+    meter_.begin_slice({});
+    trim();
+    return allocator::drivers_of_resource(device_index_, selectors_, node, resource);
+  }
+
   Reasons explain(const Request& request, const ExplainScope& scope) {
     if (!request.lists.empty()) {
       Request plain = request;
@@ -568,6 +574,9 @@ SiliconReasons Allocator::silicon_reasons(const Request& request, std::span<cons
 }
 std::map<std::string, std::string> Allocator::plugin_drivers(NodeId node, std::span<const PluginResource> resources) {
   return impl_->plugin_drivers(node, resources);
+}
+std::set<std::string> Allocator::drivers_of_resource(NodeId node, const std::string& resource) {
+  return impl_->drivers_of_resource(node, resource);
 }
 void Allocator::clear_caches() {
   impl_->clear_caches();

@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -98,8 +99,9 @@ class Allocator {
 
   // What of the request's devices another name of the same silicon, or a device plugin, keeps from it on these nodes.
   SiliconReasons silicon_reasons(const Request& request, std::span<const NodeId> nodes);
-  // See same_silicon.h. The caller hands them to DeviceIndex::set_plugin_drivers.
+  // See same_silicon.h. The caller hands the first to DeviceIndex::set_plugin_drivers.
   std::map<std::string, std::string> plugin_drivers(NodeId node, std::span<const PluginResource> resources);
+  std::set<std::string> drivers_of_resource(NodeId node, const std::string& resource);
 
   // The devices of complete pools that the class selects. Nullopt if the class is unknown, one of its selectors is
   // invalid, or the budget or a slice ends before all devices are judged. Judged devices are cached, so that the next

@@ -156,19 +156,33 @@ class Audit {
     return work;
   }
 
+  // All holders of one name are one claim, and those of the other are claims that it owns (shadows of a composite).
+  bool are_one_owners(const Silicon::Double& pair) const {
+    const auto owned = [&](const std::vector<ClaimIndex>& claims, const std::vector<ClaimIndex>& by) {
+      return std::all_of(claims.begin(), claims.end(), [&](ClaimIndex claim) {
+        return std::all_of(by.begin(), by.end(), [&](ClaimIndex owner) { return device_index_.owns(owner, claim); });
+      });
+    };
+    return owned(pair.claims, pair.other_claims) || owned(pair.other_claims, pair.claims);
+  }
+
   // Another name of the same hardware is held. In an audit of everybody, each pair is reported at its first name.
   void same_silicon(const Pool& pool, StrId name, bool everybody) {
     for (const Silicon::Double& pair : device_index_.silicon().doubles(pool, name, layer_ == Layer::kObserved)) {
       if (everybody && pair.other < pair.device) continue;
+      if (are_one_owners(pair)) continue;
+      const auto [first, second] = std::minmax(pair.device, pair.other);
+      if (!everybody && !seen_pairs_.emplace(first, second).second) continue;
       std::vector<HolderRef> holders;
       for (const auto* claims : {&pair.claims, &pair.other_claims})
         for (const ClaimIndex claim : *claims) holders.emplace_back().claim = claim;
       std::vector<const HolderRef*> all;
       for (const HolderRef& holder : holders) all.push_back(&holder);
-      AuditFinding* finding = add(AuditFinding::Kind::kDeviceOverCommitted, pool, text(name), of(all));
-      if (finding != nullptr)
-        finding->message = "device " + finding->device.text() + " is held, and is the same hardware as " +
-                           pair.other.text() + " (" + pair.value + "), which is held too";
+      AuditFinding* finding = add(AuditFinding::Kind::kDeviceConflict, pool, text(name), of(all));
+      if (finding == nullptr) continue;
+      finding->device = first;
+      finding->message = "device " + first.text() + " is held, and is the same hardware as " + second.text() + " (" +
+                         pair.value + "), which is held too";
     }
   }
 
@@ -331,6 +345,7 @@ class Audit {
   std::vector<AuditFinding>& findings_;
   const std::vector<ClaimIndex> asked_;
   std::set<std::pair<PoolId, StrId>> seen_devices_, seen_sets_;
+  std::set<std::pair<DeviceName, DeviceName>> seen_pairs_;
 };
 
 namespace {

@@ -18,6 +18,8 @@ std::string_view audit_kind_name(AuditFinding::Kind kind) {
   switch (kind) {
     case AuditFinding::Kind::kDeviceOverCommitted:
       return "DeviceOverCommitted";
+    case AuditFinding::Kind::kDeviceConflict:
+      return "DeviceConflict";
     case AuditFinding::Kind::kCounterOverCommitted:
       return "CounterOverCommitted";
     case AuditFinding::Kind::kCapacityOverCommitted:
@@ -34,6 +36,8 @@ Usage& Usage::operator+=(const Usage& more) {
   free += more.free;
   tainted += more.tainted;
   cut += more.cut;
+  held_as += more.held_as;
+  plugins += more.plugins;
   return *this;
 }
 

@@ -68,6 +68,8 @@ struct Usage {
   // Neither held nor tainted, but holders of other devices have taken what it needs of shared counters: a GPU of which
   // a partition is held.
   uint32_t cut = 0;
+  // Not held, but another name of the same silicon is; or they are the device plugin's. Also among `cut` or `tainted`.
+  uint32_t held_as = 0, plugins = 0;
   Usage& operator+=(const Usage& more);
   bool operator==(const Usage&) const = default;
 };
@@ -88,12 +90,22 @@ struct DeviceInfo {
   std::string refused;                   // why it is not allocated: a field that this build does not know; empty: it is
   std::vector<api::DeviceTaint> taints;  // of the slice and of rules
   std::vector<Holder> holders;
+  // Another name of the same silicon is held: which, the value that says so, and the claims. Empty: none is, or this
+  // one is held, too.
+  struct HeldAs {
+    std::string device;  // driver/pool/device
+    std::string value;   // "pci 0000:1a:00.0"
+    std::vector<std::string> claims;
+  };
+  std::optional<HeldAs> held_as;
+  bool plugins = false;  // it, or another name of it, belongs to the node's device plugin
 };
 
 // Something allocated more often than it exists, or a cached value that differs from the recomputed one.
 struct AuditFinding {
   enum class Kind : uint8_t {
     kDeviceOverCommitted,    // several claims hold a device that cannot be shared
+    kDeviceConflict,         // two names of one piece of silicon are held; `device` is the first of the two
     kCounterOverCommitted,   // a shared counter is below zero
     kCapacityOverCommitted,  // a shared device's capacity is below zero
     kDrift,                  // a bug of this project: incremental and recomputed state differ

@@ -596,9 +596,24 @@ void DeviceIndex::set_allocation(std::string_view uid, const api::AllocationResu
   silicon_.settle();
   if (!claim.held.empty() || claim.has_assumed) return;
   claim_index_.erase(claim_index_.find(uid));
+  owners_.erase(index);
   claim = ClaimUse{};
   claim.changed = version_;
   free_claims_.push_back(index);
+}
+
+void DeviceIndex::set_owner(std::string_view uid, std::string_view owner) {
+  const std::optional<ClaimIndex> claim = claim_index(uid);
+  if (!claim) return;
+  if (owner.empty())
+    owners_.erase(*claim);
+  else
+    owners_[*claim] = owner;
+}
+
+bool DeviceIndex::owns(ClaimIndex owner, ClaimIndex claim) const {
+  const auto known = owners_.find(claim);
+  return known != owners_.end() && known->second == claims_[owner].uid;
 }
 
 void DeviceIndex::forget_all() {

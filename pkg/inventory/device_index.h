@@ -67,10 +67,18 @@ class DeviceIndex {
   void set_allocation(std::string_view uid, const api::AllocationResult* allocation, bool assumed,
                       const identity::Records* recorded = nullptr);
   void forget_all();
+  // The claim is owned by another claim, with this uid; empty: by none. For the audit alone: a composite device's claim
+  // and the claims for its parts hold one piece of silicon together. Forgotten with what the claim holds.
+  void set_owner(std::string_view uid, std::string_view owner);
+  bool owns(ClaimIndex owner, ClaimIndex claim) const;
   // Which devices are one piece of silicon.
   const Silicon& silicon() const { return silicon_; }
+  void on_silicon_freed(std::function<void()> callback) { silicon_.on_freed(std::move(callback)); }
+  std::set<std::string> take_silicon_freed() { return silicon_.take_freed(); }
+  void track_published(bool on) { silicon_.track_published(on); }
+  std::set<NodeId> take_published() { return silicon_.take_published(); }
   void set_identity_rules(const identity::Rules& rules) { silicon_.set_rules(rules); }
-  void set_plugin_drivers(const std::string& node, std::set<std::string, std::less<>> drivers) {
+  void set_plugin_drivers(const std::string& node, PluginDrivers drivers) {
     silicon_.set_plugin_drivers(node, std::move(drivers));
   }
 
@@ -203,6 +211,7 @@ class DeviceIndex {
   TaintRules rules_;
   std::deque<ClaimUse> claims_;
   std::vector<ClaimIndex> free_claims_;
+  std::unordered_map<ClaimIndex, std::string> owners_;  // of claims that a claim owns: its uid
   std::unordered_map<std::string, ClaimIndex, StringHash, std::equal_to<>> claim_index_;
   std::deque<PoolId> log_;
   uint64_t log_begin_ = 0;

@@ -196,7 +196,7 @@ void test_histories(const Features& features, uint64_t seeds, bool with_groups =
     Inventory inventory(features);
     std::map<std::string, api::ResourceSlice> slices;
     std::map<std::string, api::AllocationResult> claims;
-    std::map<std::string, std::set<std::string, std::less<>>> plugins;
+    std::map<std::string, PluginDrivers> plugins;
     auto set_up = [](Inventory& of) {
       of.apply_node("n0", {{"zone", "a"}});
       of.apply_node("n1", {{"zone", "b"}});
@@ -217,7 +217,8 @@ void test_histories(const Features& features, uint64_t seeds, bool with_groups =
       } else if (with_silicon && what == 6 && random.below(2) == 0) {
         const std::string node = "n" + std::to_string(random.below(3));
         plugins[node] = {};
-        if (random.below(2) == 0) plugins[node].insert(random.below(2) == 0 ? "gpu.nvidia.com" : "other.example.com");
+        if (random.below(2) == 0)
+          plugins[node].emplace(random.below(2) == 0 ? "gpu.nvidia.com" : "other.example.com", "");
         inventory.device_index().set_plugin_drivers(node, plugins[node]);
       } else if (what == 6) {
         claims.erase(uid);

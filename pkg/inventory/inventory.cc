@@ -59,6 +59,12 @@ DeviceInfo describe_device(const DeviceIndex& device_index, const Pool& pool, ui
                    test_bit(pool.available(), device) && info.refused.empty();
   for (const api::DeviceTaint* taint : device_index.taints(pool, device)) info.taints.push_back(*taint);
   info.holders = describe_holders(device_index, pool, slice.names[local]);
+  info.plugins = pool.is_plugins(device);
+  if (pool.is_excluded(device) && info.holders.empty())
+    if (const auto why = device_index.silicon().why_excluded(pool, device)) {
+      info.held_as = DeviceInfo::HeldAs{why->holder.text(), why->value, {}};
+      for (const ClaimIndex claim : why->claims) info.held_as->claims.push_back(device_index.claim(claim).uid);
+    }
   return info;
 }
 
@@ -92,6 +98,11 @@ Usage usage_among(const DeviceIndex& device_index, const Pool& pool, const Words
   Words tainted(pool.words(), 0), barred(pool.words(), 0);
   if (device_index.features().device_taints) device_index.mark_tainted(pool, ignored_taints, tainted, barred);
   usage.tainted = count(tainted.data());
+  for (size_t w = 0; w < among.size(); ++w) {
+    const uint64_t unheld = among[w] & ~pool.charged()[w];
+    usage.held_as += static_cast<uint32_t>(std::popcount(unheld & pool.excluded()[w]));
+    usage.plugins += static_cast<uint32_t>(std::popcount(unheld & pool.plugins()[w] & ~pool.excluded()[w]));
+  }
   for (size_t w = 0; w < among.size(); ++w)
     usage.cut +=
         static_cast<uint32_t>(std::popcount(among[w] & ~(pool.charged()[w] | pool.available()[w] | tainted[w])));
@@ -181,6 +192,11 @@ void Inventory::remove_node(std::string_view name) {
 void Inventory::apply_claim(const api::ResourceClaim& claim) {
   device_index_->set_allocation(claim.metadata.uid, claim.status.allocation ? &*claim.status.allocation : nullptr,
                                 false);
+  const auto& owners = claim.metadata.owner_references;
+  const auto owner = std::find_if(owners.begin(), owners.end(), [](const api::OwnerReference& one) {
+    return one.kind == "ResourceClaim" && one.api_version.starts_with("resource.k8s.io/");
+  });
+  device_index_->set_owner(claim.metadata.uid, owner == owners.end() ? std::string_view() : owner->uid);
 }
 void Inventory::apply_allocation(std::string_view claim_uid, const api::AllocationResult& allocation) {
   device_index_->set_allocation(claim_uid, &allocation, false);

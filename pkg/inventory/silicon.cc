@@ -103,12 +103,15 @@ void Silicon::mark_recorded(const Pool& pool, const SliceTable& slice) {
 void Silicon::note_slice(const Pool& pool, const SliceTable& slice, int by) {
   if (slice.names_silicon) silicon_slices_ += static_cast<size_t>(static_cast<ptrdiff_t>(by));
   if (!records_.empty()) mark_recorded(pool, slice);
-  if (!slice.names_silicon && plugin_.empty()) return;
+  if (!slice.names_silicon && plugin_.empty() && !tracks_published_) return;
   bool wide = false;
   StrId last = kNoStr;
   const auto place = [&](const Where& where) {
     if (where.kind == Where::kNode) {
-      if (std::exchange(last, where.node) != where.node) mark(device_index_.find_node(strings_.text(where.node)), true);
+      if (std::exchange(last, where.node) == where.node) return;
+      const NodeId node = device_index_.find_node(strings_.text(where.node));
+      mark(node, true);
+      if (tracks_published_ && node != kNone) published_.insert(node);
     } else {
       wide = true;
     }
@@ -172,9 +175,15 @@ void Silicon::note_record(const Pool& pool, StrId device, const HolderRef& holde
   }
 }
 
-void Silicon::set_plugin_drivers(const std::string& node, std::set<std::string, std::less<>> drivers) {
+void Silicon::set_plugin_drivers(const std::string& node, PluginDrivers drivers) {
   const auto known = plugin_.find(node);
   if (known == plugin_.end() ? drivers.empty() : known->second == drivers) return;
+  const auto same_driver = [](const auto& a, const auto& b) { return a.first == b.first; };
+  if (known != plugin_.end() &&
+      std::equal(known->second.begin(), known->second.end(), drivers.begin(), drivers.end(), same_driver)) {
+    known->second = std::move(drivers);  // other words
+    return;
+  }
   if (drivers.empty()) {
     plugin_.erase(known);
   } else {
@@ -184,6 +193,11 @@ void Silicon::set_plugin_drivers(const std::string& node, std::set<std::string, 
   ++device_index_.next_serial_;  // other devices may satisfy a request
   ++device_index_.version_;
   settle();
+}
+
+void Silicon::track_published(bool on) {
+  tracks_published_ = on;
+  if (!on) published_.clear();
 }
 
 void Silicon::settle_node(NodeId node) {
@@ -233,6 +247,7 @@ void Silicon::settle() {
       wide_.built = wide_.full = true;
       wide_.entries.clear();
       wide_.edges.clear();
+      wide_.crowded.clear();
       wide_.first_edge.assign(1, 0);
       if (!wide_values_.empty())
         each_wide([&](const Pool& pool, const SliceTable& slice, uint32_t first, uint32_t local) {

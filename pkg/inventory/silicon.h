@@ -36,8 +36,16 @@ struct RivalPair {
   uint32_t other = 0;
 };
 
+// The drivers whose devices on a node belong to the device plugin, each with the reason, for people.
+using PluginDrivers = std::map<std::string, std::string, std::less<>>;
+
 class Silicon {
  public:
+  // Pairs of names that share one value on a node, of different pools or of a driver with types that exclude each
+  // other. A card that is published by two drivers, with all its partitions, has a few thousand at most. If there are
+  // more, none of these devices is given out: comparing them would take long.
+  static constexpr size_t kMaxPairs = 100'000;
+
   // Both must outlive this.
   Silicon(DeviceIndex& device_index, Strings& strings);
   ~Silicon();
@@ -56,8 +64,15 @@ class Silicon {
   void note_holder(const Pool& pool, StrId device);
   void note_record(const Pool& pool, StrId device, const HolderRef& holder, bool added);
   // The drivers whose devices on this node belong to the device plugin.
-  void set_plugin_drivers(const std::string& node, std::set<std::string, std::less<>> drivers);
+  void set_plugin_drivers(const std::string& node, PluginDrivers drivers);
   void settle();
+  // The drivers of devices that neither something held nor a device plugin keeps from requests any more, since the last
+  // take_freed(). `callback` is called when there is the first one, in the middle of a change.
+  void on_freed(std::function<void()> callback) { freed_callback_ = std::move(callback); }
+  std::set<std::string> take_freed() { return std::exchange(freed_, {}); }
+  // While on: take_published() has the nodes of whose devices slices came, changed or went since its last call.
+  void track_published(bool on);
+  std::set<NodeId> take_published() { return std::exchange(published_, {}); }
 
   // ---- answers
   // Pairs on the node, each once.
@@ -67,6 +82,7 @@ class Silicon {
   struct Reason {
     DeviceName holder;
     std::string value;
+    std::vector<ClaimIndex> claims{};  // that hold it
   };
   std::optional<Reason> why_excluded(const Pool& pool, uint32_t device) const;
   // As in `rivals`: "pci 0000:1a:00.0".
@@ -74,7 +90,7 @@ class Silicon {
   // The driver by which the device, or one that it conflicts with, is the plugin's; empty: it is not.
   std::string plugin_driver(const Pool& pool, uint32_t device, std::string_view node) const;
   // By node: the drivers of set_plugin_drivers().
-  const std::map<std::string, std::set<std::string, std::less<>>, std::less<>>& plugin_nodes() const { return plugin_; }
+  const std::map<std::string, PluginDrivers, std::less<>>& plugin_nodes() const { return plugin_; }
   // Each published device with this node.
   void each_device_of(NodeId node, const std::function<void(const Pool&, uint32_t)>& f) const;
   // What is recorded of a published device in an allocation; nothing if it has no values.
@@ -110,6 +126,7 @@ class Silicon {
     std::vector<Entry> entries;
     std::vector<uint32_t> first_edge;  // by entry
     std::vector<uint32_t> edges;
+    std::map<uint32_t, StrId> crowded;  // entries, and the value of which there are too many names (kMaxPairs)
     std::vector<std::pair<PoolId, StrId>> excludes, plugs;  // devices without a node
   };
   struct Held {  // a held name, with all that is known of it
@@ -152,12 +169,14 @@ class Silicon {
                        std::vector<std::string>* values) const;
   void apply(NodeId node, NodeState& state, const std::vector<uint8_t>& excluded, const std::vector<uint8_t>& plugged);
   void clear_marks(NodeId node);
+  void set_marks(Pool& pool, uint32_t device, bool excluded, bool plugins);
   void contribute(std::vector<Name>& before, std::vector<Name> now,
                   std::unordered_map<Name, uint32_t, NameHash>& counts, bool plugin);
   bool counts(const HolderRef& holder) const;
   void append_shared(const identity::Face& a, const identity::Face& b, std::vector<std::string>& values) const;
   std::vector<std::string> why_conflict(const Held& held, const Entry& entry) const;
   std::vector<Held> held_near(NodeId node) const;
+  std::optional<Reason> why_crowded(const Entry& entry, NodeId node) const;
   std::optional<Entry> entry_of(const Pool& pool, uint32_t device) const;
 
   DeviceIndex& device_index_;
@@ -173,7 +192,11 @@ class Silicon {
   std::unordered_map<StrId, std::vector<Entry>> wide_values_;
   std::set<NodeId> linked_;  // nodes with devices that share a value with one without a node
   std::map<std::string, std::map<Name, uint32_t>, std::less<>> records_;  // by node ("": none): names, and by how many
-  std::map<std::string, std::set<std::string, std::less<>>, std::less<>> plugin_;  // by node: drivers
+  std::map<std::string, PluginDrivers, std::less<>> plugin_;              // by node
+  std::set<std::string> freed_;
+  bool tracks_published_ = false;
+  std::set<NodeId> published_;
+  std::function<void()> freed_callback_;
   std::unordered_map<Name, uint32_t, NameHash> wide_excluded_, wide_plugged_;
   size_t silicon_slices_ = 0;
 };

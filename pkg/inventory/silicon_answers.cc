@@ -50,18 +50,43 @@ std::vector<std::string> Silicon::why_conflict(const Held& held, const Entry& en
 std::optional<Silicon::Reason> Silicon::why_excluded(const Pool& pool, uint32_t device) const {
   const std::optional<Entry> entry = entry_of(pool, device);
   if (!entry) return std::nullopt;
+  const NodeId node = entry->wide ? kNone : device_index_.find_node(strings_.text(pool.where(device).node));
   std::optional<Reason> best;
-  for (PoolId id = 0; id < device_index_.pool_slots(); ++id) {
-    const Pool* other = device_index_.pool(id);
-    if (other == nullptr) continue;
-    for (const auto& [name, holders] : other->holders) {
-      const std::vector<std::string> values = why_conflict({other, name, &holders}, *entry);
-      if (values.empty()) continue;
-      DeviceName holder{other->driver_text, other->name_text, std::string(strings_.text(name))};
-      if (!best || holder.text() < best->holder.text()) best = Reason{std::move(holder), values.front()};
+  for (const Held& held : held_near(node)) {
+    std::vector<std::string> values = why_conflict(held, *entry);
+    if (values.empty()) continue;
+    DeviceName holder{held.pool->driver_text, held.pool->name_text, std::string(strings_.text(held.device))};
+    if (best && best->holder.text() <= holder.text()) continue;
+    best = Reason{std::move(holder), std::move(values.front())};
+    for (const HolderRef& one : *held.holders)
+      if (counts(one)) best->claims.push_back(one.claim);
+  }
+  return best ? best : why_crowded(*entry, node);
+}
+
+// It shares a value with too many other names: the first of them.
+std::optional<Silicon::Reason> Silicon::why_crowded(const Entry& entry, NodeId node) const {
+  for (const NodeState* of : {&wide_, node < nodes_.size() ? nodes_[node].get() : nullptr}) {
+    if (of == nullptr) continue;
+    for (const auto& [i, value] : of->crowded) {
+      if (of->entries[i].pool != entry.pool || of->entries[i].ref != entry.ref) continue;
+      std::optional<Reason> best;
+      size_t names = 0;
+      for (const auto& [j, other] : of->crowded) {
+        if (other != value) continue;
+        ++names;
+        const Entry& one = of->entries[j];
+        const Pool& pool = pool_of(one);
+        DeviceName name{pool.driver_text, pool.name_text, std::string(strings_.text(one.slice->names[one.local]))};
+        if (j != i && (!best || name.text() < best->holder.text())) best = Reason{std::move(name), ""};
+      }
+      if (best)
+        best->value = std::string(strings_.text(value)) + ", which " + std::to_string(names) +
+                      " devices publish: too many to tell apart";
+      return best;
     }
   }
-  return best;
+  return std::nullopt;
 }
 
 std::string Silicon::shared_text(const Pool& pool, uint32_t device, const Pool& other_pool, uint32_t other) const {

@@ -93,6 +93,7 @@ void Silicon::judge(NodeId node, NodeState& of, std::vector<uint8_t>& excluded, 
       plugged[of.edges[at]] |= plugs;
     }
   }
+  for (const auto& [i, value] : of.crowded) excluded[i] = 1;
   const auto record = [&](const Pool& pool, StrId device, const HolderRef& holder) {
     if (!counts(holder) || as_published(pool, device, *holder.record)) return;
     for (uint32_t i = 0; i < of.entries.size(); ++i)
@@ -117,8 +118,18 @@ void Silicon::judge(NodeId node, NodeState& of, std::vector<uint8_t>& excluded, 
 
 void Silicon::clear_marks(NodeId node) {
   each_local(node, [&](const Pool& pool, const SliceTable&, uint32_t first, uint32_t local) {
-    if (device_index_.pools_[pool.id]->set_silicon(first + local, false, false)) device_index_.note_change(pool.id);
+    set_marks(*device_index_.pools_[pool.id], first + local, false, false);
   });
+}
+
+void Silicon::set_marks(Pool& pool, uint32_t device, bool excluded, bool plugins) {
+  const bool frees = (pool.is_excluded(device) && !excluded) || (pool.is_plugins(device) && !plugins);
+  if (!pool.set_silicon(device, excluded, plugins)) return;
+  device_index_.note_change(pool.id);
+  if (!frees) return;
+  const bool first = freed_.empty();
+  freed_.insert(pool.driver_text);
+  if (first && freed_callback_) freed_callback_();
 }
 
 void Silicon::contribute(std::vector<Name>& before, std::vector<Name> now,
@@ -137,15 +148,11 @@ void Silicon::contribute(std::vector<Name>& before, std::vector<Name> now,
   for (const Name& name : touched) {
     Pool* pool = device_index_.pools_[name.first].get();
     if (pool == nullptr) continue;
-    bool changed = false;
     pool->for_each_named(name.second, [&](uint32_t number) {
       if (pool->where(number).kind == Where::kNode) return;
       const bool on = counted.contains(name);
-      changed =
-          pool->set_silicon(number, plugin ? pool->is_excluded(number) : on, plugin ? on : pool->is_plugins(number)) ||
-          changed;
+      set_marks(*pool, number, plugin ? pool->is_excluded(number) : on, plugin ? on : pool->is_plugins(number));
     });
-    if (changed) device_index_.note_change(pool->id);
   }
 }
 
@@ -163,8 +170,7 @@ void Silicon::apply(NodeId node, NodeState& of, const std::vector<uint8_t>& excl
       continue;
     }
     marked = marked || excluded[i] != 0 || plugged[i] != 0;
-    if (pool.set_silicon(pool.number_of(entry.ref), excluded[i] != 0, plugged[i] != 0))
-      device_index_.note_change(pool.id);
+    set_marks(pool, pool.number_of(entry.ref), excluded[i] != 0, plugged[i] != 0);
   }
   contribute(of.excludes, std::move(excludes), wide_excluded_, false);
   contribute(of.plugs, std::move(plugs), wide_plugged_, true);
@@ -175,7 +181,7 @@ void Silicon::apply(NodeId node, NodeState& of, const std::vector<uint8_t>& excl
       if (slice.names_silicon && faces(slice).any(local)) return;
       const bool on = plugin->second.contains(pool.driver_text);
       marked = marked || on;
-      if (device_index_.pools_[pool.id]->set_silicon(first + local, false, on)) device_index_.note_change(pool.id);
+      set_marks(*device_index_.pools_[pool.id], first + local, false, on);
     });
   }
   of.marked = marked;

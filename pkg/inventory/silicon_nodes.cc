@@ -80,6 +80,7 @@ void Silicon::build(NodeId node, NodeState& of, bool full) {
   of.full = full;
   of.entries.clear();
   of.edges.clear();
+  of.crowded.clear();
   of.first_edge.assign(1, 0);
   linked_.erase(node);
   if (!full) return;
@@ -121,14 +122,35 @@ void Silicon::add_edges(NodeState& of) {
   }
   std::sort(values.begin(), values.end());
   std::vector<std::pair<uint32_t, uint32_t>> pairs;
+  // Names of one pool whose driver has no types that exclude each other need no comparison.
+  const auto pool_at = [&](size_t i) { return of.entries[values[i].second].pool; };
   for (size_t first = 0, end = 0; first < values.size(); first = end) {
     for (end = first; end < values.size() && values[end].first == values[first].first;) ++end;
-    for (size_t i = first; i < end; ++i)
-      for (size_t j = i + 1; j < end; ++j)
-        if (conflict(of.entries[values[i].second], of.entries[values[j].second])) {
-          pairs.emplace_back(values[i].second, values[j].second);
-          pairs.emplace_back(values[j].second, values[i].second);
-        }
+    std::sort(values.begin() + static_cast<ptrdiff_t>(first), values.begin() + static_cast<ptrdiff_t>(end),
+              [&](const auto& a, const auto& b) {
+                return std::pair(of.entries[a.second].pool, a.second) < std::pair(of.entries[b.second].pool, b.second);
+              });
+    size_t compared = 0;
+    for (size_t begin = first, next = first; begin < end; begin = next) {
+      for (next = begin; next < end && pool_at(next) == pool_at(begin);) ++next;
+      compared += (next - begin) * (end - next);
+      if (rules_.exclusive.contains(pool_of(of.entries[values[begin].second]).driver_text))
+        compared += (next - begin) * (next - begin) / 2;
+    }
+    if (compared > kMaxPairs) {
+      for (size_t i = first; i < end; ++i) of.crowded.emplace(values[i].second, values[i].first);
+      continue;
+    }
+    for (size_t begin = first, next = first; begin < end; begin = next) {
+      for (next = begin; next < end && pool_at(next) == pool_at(begin);) ++next;
+      const bool within = rules_.exclusive.contains(pool_of(of.entries[values[begin].second]).driver_text);
+      for (size_t i = begin; i < next; ++i)
+        for (size_t j = within ? i + 1 : next; j < end; ++j)
+          if (conflict(of.entries[values[i].second], of.entries[values[j].second])) {
+            pairs.emplace_back(values[i].second, values[j].second);
+            pairs.emplace_back(values[j].second, values[i].second);
+          }
+    }
   }
   std::sort(pairs.begin(), pairs.end());
   pairs.erase(std::unique(pairs.begin(), pairs.end()), pairs.end());

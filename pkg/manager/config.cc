@@ -15,6 +15,19 @@ namespace {
 
 constexpr const char* kModes[] = {"observe", "gate", "bind"};
 
+nlohmann::json identities_json(const identity::Rules& rules) {
+  nlohmann::json exclusive = nlohmann::json::object(), plugin = nlohmann::json::object();
+  for (const auto& [driver, pairs] : rules.exclusive)
+    for (const auto& [type, other] : pairs) exclusive[driver].push_back(type + "+" + other);
+  for (const auto& [driver, use] : rules.plugin) plugin[driver] = identity::plugin_use_name(use);
+  return {{"own", rules.own},
+          {"parent", rules.parent},
+          {"parts", rules.parts},
+          {"exclusive", std::move(exclusive)},
+          {"devicePlugin", std::move(plugin)},
+          {"devicePluginResources", rules.plugin_resources}};
+}
+
 nlohmann::json drivers_json(const Drivers& drivers) {
   nlohmann::json out = nlohmann::json::object();
   for (const auto& [name, driver] : drivers)
@@ -52,6 +65,7 @@ std::string config_json(const ManagerOptions& o, const Drivers& drivers) {
       {"controllers", o.settings.controllers},
       {"controllerFlags", o.settings.flags},
       {"ignoredTaints", o.ignored_taints},
+      {"identities", identities_json(o.identities)},
       {"stepBudget", o.step_budget},
       {"usage", o.usage ? "on" : "off"},
       {"strategy", allocator::strategy_name(o.strategy)},

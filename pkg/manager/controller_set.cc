@@ -51,6 +51,14 @@ void ControllerSet::pause(const std::map<reconcile::Kind, std::string>& unreadab
   }
 }
 
+void ControllerSet::pause_decisions(bool on) {
+  for (const Made& made : made_) {
+    const std::vector<reconcile::Kind>& kinds = made.described->must_read_all_of;
+    if (std::find(kinds.begin(), kinds.end(), reconcile::Kind::kSlice) != kinds.end())
+      runner_.set_blocked(made.described->name, on, "device plugins");
+  }
+}
+
 void ControllerSet::show_running(bool leading) {
   for (const std::string_view controller : started_) instruments_.set_running(controller, leading);
 }

@@ -29,6 +29,8 @@ class ControllerSet {
   bool start_permitted();
   // Pauses each controller that must read all objects of one of these kinds (with the reason), and resumes the others.
   void pause(const std::map<reconcile::Kind, std::string>& unreadable);
+  // Pauses, or resumes, those that decide about devices while it is not settled whose they are (SiliconKeeper).
+  void pause_decisions(bool on);
   // The metric that says which controllers run.
   void show_running(bool leading);
 

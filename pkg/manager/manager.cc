@@ -7,6 +7,7 @@
 #include "client/transport/paced.h"
 #include "controllers/allocation/options.h"
 #include "pkg/base/strings.h"
+#include "pkg/inventory/device_index.h"
 #include "pkg/log/log.h"
 #include "pkg/manager/cache_keeper.h"
 #include "pkg/manager/controller_set.h"
@@ -29,6 +30,7 @@
 #include "pkg/manager/run/memory.h"
 #include "pkg/manager/run/resync.h"
 #include "pkg/manager/run/runner.h"
+#include "pkg/manager/run/silicon_keeper.h"
 #include "pkg/manager/run/store_view.h"
 #include "pkg/manager/settings.h"
 #include "pkg/manager/watch/demand_watches.h"
@@ -38,6 +40,7 @@
 #include "pkg/manager/watch/store_handlers.h"
 #include "pkg/manager/watch/watches.h"
 #include "pkg/nodes/node_tracker.h"
+#include "pkg/nodes/plugin_nodes.h"
 
 namespace dra::manager {
 
@@ -74,6 +77,7 @@ struct Manager::Impl {
         allocator(inventory, allocator_options_of(options, reactor.clock()), random),
         device_gauges(registry, inventory, allocator, options.ignored_taints),
         nodes(reactor.clock()),
+        plugins(inventory, allocator),
         assumptions(inventory, nodes, stores),
         view(stores, memory, reactor.clock(), "resource.k8s.io/v1"),
         operator_events(recorder, options.lease),
@@ -87,8 +91,10 @@ struct Manager::Impl {
         resync(reactor, stores, view, runner, [this](const api::Pod& pod) { assumptions.recall(pod); }),
         cache_keeper(reactor, allocator, nodes, [this] { return watches ? watches->claims.objects().size() : 0; }),
         controllers(options, {inventory, allocator, nodes}, preflight, runner, instruments),
+        silicon(reactor, inventory, plugins, runner, [this](bool on) { controllers.pause_decisions(on); }),
         own_mode(
             reactor, rest, [this] { return pods_without_claims(); }, [this] { pause_disputed(); }) {
+    inventory.device_index().set_identity_rules(options.identities);
     nodes.number_by(inventory);
     view.set_ignored_fields(inventory.features().ignored_fields);
     instruments.set_leader(false);
@@ -197,7 +203,7 @@ struct Manager::Impl {
     serve(reconcile::Kind::kClass, w.classes);
     if (w.taint_rules) serve(reconcile::Kind::kTaintRule, *w.taint_rules);
     connect_stores(w, {reactor.clock(), inventory, nodes, memory, assumptions, audit, instruments, exclusivity, stuck,
-                       pinned, *groups, runner, unknown, usage});
+                       pinned, *groups, runner, unknown, usage, plugins, silicon});
     await_lists(w);
     w.claims.reflector().on_unreadable([this] { pause_unreadable(); });
     w.slices.reflector().on_unreadable([this] { pause_unreadable(); });
@@ -471,6 +477,7 @@ struct Manager::Impl {
   PinnedPods pinned;
   Exclusivity exclusivity;
   nodes::NodeTracker nodes;
+  nodes::PluginNodes plugins;
   Stores stores;
   Memory memory;
   ClusterAssumptions assumptions;
@@ -486,6 +493,7 @@ struct Manager::Impl {
   Resync resync;
   CacheKeeper cache_keeper;
   ControllerSet controllers;
+  SiliconKeeper silicon;
   OwnMode own_mode;
   bool reported_dispute = false;
   Drivers lease_drivers;  // as the Lease says them

@@ -13,6 +13,7 @@
 #include "controllers/all.h"
 #include "pkg/allocator/allocator.h"
 #include "pkg/base/clock.h"
+#include "pkg/identity/rules.h"
 #include "pkg/inventory/features.h"
 #include "pkg/reconcile/effect.h"
 #include "pkg/reconcile/settings.h"
@@ -44,6 +45,8 @@ struct ManagerOptions {
   // --kube-api-qps and --kube-api-burst; 0: no limit of our own; the server's 429 is obeyed.
   client::PaceOptions pace;
   Duration audit_period = std::chrono::seconds(10);
+  // Which names are one piece of silicon, and where the device plugin serves it (--identity, --device-plugin, ...).
+  identity::Rules identities;
   // The lease of the leader election, whose permissions are checked with the others; nothing: no leader election.
   struct LeaseRef {
     std::string ns, name;

@@ -49,10 +49,16 @@ struct WriteGivenUp {
 // write before; keys that it unparked did not see this capacity yet.
 struct CapacityReleased {};
 
-using Change =
-    std::variant<Changed<api::Pod>, Changed<api::ResourceClaim>, StreamedClaim, Changed<api::ResourceClaimTemplate>,
-                 Changed<api::Node>, Changed<api::DeviceClass>, Changed<api::ResourceSlice>,
-                 Changed<api::DeviceTaintRule>, VolumesChanged, GroupChanged, WriteGivenUp, CapacityReleased>;
+// Devices of the driver can be had that another name of the same silicon, or a device plugin, kept from requests. No
+// object of the driver changed.
+struct DevicesFreed {
+  std::string_view driver;
+};
+
+using Change = std::variant<Changed<api::Pod>, Changed<api::ResourceClaim>, StreamedClaim,
+                            Changed<api::ResourceClaimTemplate>, Changed<api::Node>, Changed<api::DeviceClass>,
+                            Changed<api::ResourceSlice>, Changed<api::DeviceTaintRule>, VolumesChanged, GroupChanged,
+                            WriteGivenUp, CapacityReleased, DevicesFreed>;
 
 // A function for each kind of change, for std::visit.
 template <typename... F>

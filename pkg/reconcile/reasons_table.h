@@ -62,9 +62,10 @@ inline constexpr std::array kEventMeanings = std::to_array<EventMeaning>({
     {"DeletionWaits", "Warning", "ResourceClaim",
      "The claim is being deleted and keeps its devices, because a pod that may use them is still there",
      "Delete the pods that name the claim"},
-    {"DeviceConflict", "Warning", "Pod",
-     "A device of the pod was given to another claim, too. The pod stays gated (in bind mode: unbound), so that both "
-     "do not run",
+    {"DeviceConflict", "Warning", "Pod, ResourceClaim",
+     "A device of the pod was given to another claim, too, or another name of the same hardware was. The pod stays "
+     "gated (in bind mode: unbound), so that both do not run. On a claim: the audit found two names of one piece of "
+     "hardware held; nothing undoes it",
      "Find who else allocates devices of the driver (docs/install.md, exclusivity)"},
     {"DeviceOverCommitted", "Warning", "ResourceClaim",
      "A device, counter or capacity that the claim holds is given out more often than it exists",

@@ -71,8 +71,8 @@ void Contest::find_plugins(const oracle::World& world) {
     for (auto& [name, resource] : resources) list.push_back({name, resource.offered, resource.used});
     if (list.empty()) continue;
     plugins_[node.metadata.name] = allocator_->plugin_drivers(nodes_[n], list);
-    std::set<std::string, std::less<>> drivers;
-    for (const auto& [driver, resource] : plugins_[node.metadata.name]) drivers.insert(driver);
+    inventory::PluginDrivers drivers;
+    for (const auto& [driver, resource] : plugins_[node.metadata.name]) drivers.emplace(driver, resource);
     inventory_.device_index().set_plugin_drivers(node.metadata.name, std::move(drivers));
   }
 }

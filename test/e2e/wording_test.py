@@ -100,7 +100,7 @@ def help_of_verbs(programs):
     check("--selector" in helps["top"] and "--selector" not in helps["lint"], "-l is for top alone", helps["lint"])
     check("--watch" in helps["explain"] and "--watch" not in helps["snapshot"], "-w is where it acts", helps["snapshot"])
     status, options = says(program, "options")
-    for flag in ("--kubeconfig", "--context", "--server", "--feature-gates", "--kubernetes-version", "--ignore-taints", "--topology-levels"):
+    for flag in ("--kubeconfig", "--context", "--server", "--feature-gates", "--kubernetes-version", "--ignore-taints", "--topology-levels", "--identity", "--device-plugin"):
         check(status == 0 and flag in options and flag not in helps["lint"], f"{flag} is on the page of options", options)
     check("kubectl dra options" in helps["top"] and "kubectl dra options" not in helps["migrate"], "the help names that page where it matters", helps["migrate"])
 

@@ -135,11 +135,20 @@ std::string DeviceJudge::silicon_example(const Pool& pool, uint32_t device) cons
          why->holder.text() + " (" + why->value + ")";
 }
 
-// "the device plugin of node a serves devices of gpu.nvidia.com".
+// "node a: the device plugin serves nvidia.com/gpu (allocatable 8, 3 pods); --device-plugin gpu.nvidia.com is plugin".
 std::string DeviceJudge::plugin_example(const Pool& pool, uint32_t device) const {
-  for (const auto& [node, drivers] : device_index_.silicon().plugin_nodes())
-    if (const std::string driver = device_index_.silicon().plugin_driver(pool, device, node); !driver.empty())
-      return "the device plugin of node " + node + " serves devices of " + driver;
+  const inventory::Silicon& silicon = device_index_.silicon();
+  const auto on = [&](const std::string& node, const inventory::PluginDrivers& drivers) -> std::string {
+    const std::string driver = silicon.plugin_driver(pool, device, node);
+    return driver.empty() ? driver : "node " + node + ": " + drivers.find(driver)->second;
+  };
+  const auto& nodes = silicon.plugin_nodes();
+  if (const inventory::Where& where = pool.where(device); where.kind == inventory::Where::kNode) {
+    const auto own = nodes.find(device_index_.strings().text(where.node));
+    return own == nodes.end() ? std::string() : on(own->first, own->second);
+  }
+  for (const auto& [node, drivers] : nodes)
+    if (std::string found = on(node, drivers); !found.empty()) return found;
   return "";
 }
 

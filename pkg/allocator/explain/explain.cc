@@ -282,8 +282,20 @@ class Explainer {
       if (found.cause != count.cause || found.index != count.index || found.detail != count.detail) continue;
       count.device = device_text(pool, device);
       count.example = judge_.example(alternative.filter, pool, device, found);
+      if (found.cause == Cause::kSameSilicon) add_silicon_holders(pool, device, count);
       return;
     }
+  }
+
+  // The claims that hold the other name of the device's silicon.
+  void add_silicon_holders(const Pool& pool, uint32_t device, CauseCount& count) {
+    const auto why = device_index_.silicon().why_excluded(pool, device);
+    if (!why) return;
+    for (const inventory::ClaimIndex claim : why->claims)
+      if (count.holders.size() < kMaxHolders)
+        count.holders.push_back({device_index_.claim(claim).uid, 1});
+      else
+        ++count.more_holders;
   }
 
   // Adds the holders of the first held devices.
@@ -453,6 +465,7 @@ class Explainer {
           count.detail = found.detail;
           count.device = device_text(pool, device);
           count.example = judge_.example(alternative.filter, pool, device, found);
+          if (found.cause == Cause::kSameSilicon) add_silicon_holders(pool, device, count);
         }
         if (found.cause == Cause::kInUse || found.cause == Cause::kCounterShort)
           holders.add(&count, found.cause, pool, device);

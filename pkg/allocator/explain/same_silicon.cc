@@ -101,30 +101,37 @@ SiliconReasons silicon_reasons(const Plan& plan, std::span<const NodeId> nodes, 
   return collector.take();
 }
 
+bool is_plugins(identity::PluginUse use, const PluginResource& resource) {
+  return use == identity::PluginUse::kPlugin ? resource.offered || resource.used
+                                             : use == identity::PluginUse::kDra && resource.used;
+}
+
+std::set<std::string> drivers_of_resource(const inventory::DeviceIndex& device_index, Selectors& selectors, NodeId node,
+                                          const std::string& resource) {
+  std::set<std::string> out;
+  for (const auto& [driver, names] : device_index.silicon().rules().plugin_resources)
+    if (names.contains(resource)) out.insert(driver);
+  for (const auto& [name, entry] : device_index.classes()) {
+    if (entry.object->extended_resource_name != resource) continue;
+    std::vector<SelectorId> own;
+    for (const std::string& expression : entry.object->selectors) own.push_back(selectors.intern(expression));
+    device_index.silicon().each_device_of(node, [&](const Pool& pool, uint32_t device) {
+      if (!out.contains(pool.driver_text) && selects(own, selectors, pool, device)) out.insert(pool.driver_text);
+    });
+  }
+  return out;
+}
+
 std::map<std::string, std::string> plugin_drivers(const inventory::DeviceIndex& device_index, Selectors& selectors,
                                                   NodeId node, std::span<const PluginResource> resources) {
   const identity::Rules& rules = device_index.silicon().rules();
   std::map<std::string, std::string> out;
-  const auto add = [&](const std::string& driver, const PluginResource& resource) {
-    const identity::PluginUse use = rules.plugin_use(driver);
-    const bool plugins = use == identity::PluginUse::kPlugin ? resource.offered || resource.used
-                                                             : use == identity::PluginUse::kDra && resource.used;
-    if (!plugins) return;
-    std::string& first = out.try_emplace(driver, resource.name).first->second;
-    first = std::min(first, resource.name);
-  };
-  for (const PluginResource& resource : resources) {
-    for (const auto& [driver, names] : rules.plugin_resources)
-      if (names.contains(resource.name)) add(driver, resource);
-    for (const auto& [name, entry] : device_index.classes()) {
-      if (entry.object->extended_resource_name != resource.name) continue;
-      std::vector<SelectorId> own;
-      for (const std::string& expression : entry.object->selectors) own.push_back(selectors.intern(expression));
-      device_index.silicon().each_device_of(node, [&](const Pool& pool, uint32_t device) {
-        if (selects(own, selectors, pool, device)) add(pool.driver_text, resource);
-      });
+  for (const PluginResource& resource : resources)
+    for (const std::string& driver : drivers_of_resource(device_index, selectors, node, resource.name)) {
+      if (!is_plugins(rules.plugin_use(driver), resource)) continue;
+      std::string& first = out.try_emplace(driver, resource.name).first->second;
+      first = std::min(first, resource.name);
     }
-  }
   return out;
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -41,8 +42,15 @@ struct SiliconReasons {
 SiliconReasons silicon_reasons(const Plan& plan, std::span<const inventory::NodeId> nodes,
                                inventory::DeviceIndex& device_index, Filters& filters);
 
-// The drivers whose devices on the node are the device plugin's, each with the first resource that makes it so: a
-// class with this extendedResourceName selects a device of the driver there, or identity::Rules names it.
+// Whether the resource makes a driver's devices the device plugin's.
+bool is_plugins(identity::PluginUse use, const PluginResource& resource);
+
+// The drivers of whose devices the resource consists on the node: a class with this extendedResourceName selects a
+// device of the driver there, or identity::Rules names it.
+std::set<std::string> drivers_of_resource(const inventory::DeviceIndex& device_index, Selectors& selectors,
+                                          inventory::NodeId node, const std::string& resource);
+
+// The drivers whose devices on the node are the device plugin's, each with the first resource that makes it so.
 std::map<std::string, std::string> plugin_drivers(const inventory::DeviceIndex& device_index, Selectors& selectors,
                                                   inventory::NodeId node, std::span<const PluginResource> resources);
 

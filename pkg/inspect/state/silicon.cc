@@ -172,6 +172,10 @@ CardCounts count_cards(const std::vector<Card>& cards, const std::vector<invento
   const InfoByName info = by_name(devices);
   CardCounts counts;
   for (const Card& card : cards) {
+    // In use under another name: counted there.
+    if (std::all_of(card.devices.begin(), card.devices.end(),
+                    [&](const api::Device* device) { return info.at(device->name)->held_as.has_value(); }))
+      continue;
     ++counts.total;
     bool held = false, held_whole = false, has_whole = false, whole_to_be_had = false, any_to_be_had = false;
     for (const api::Device* device : card.devices) {

@@ -9,6 +9,7 @@
 #include "pkg/inspect/state/unknown.h"
 #include "pkg/inspect/state/unseen.h"
 #include "pkg/inspect/state/volumes.h"
+#include "pkg/inventory/device_index.h"
 #include "pkg/placement/decide.h"
 #include "pkg/protocol/annotations.h"
 #include "pkg/protocol/pod_claims.h"
@@ -39,6 +40,7 @@ State::State(const Objects& given, StateOptions chosen)
       numbers_(inventory),
       assumed_volumes_(cluster.storage, clock_),
       random_(1) {
+  inventory.device_index().set_identity_rules(options.identities);
   for (const auto& [name, one] : objects.classes) inventory.apply_class(*one);
   for (const auto& [name, node] : objects.nodes) {
     inventory.apply_node(node);
@@ -62,6 +64,19 @@ State::State(const Objects& given, StateOptions chosen)
   limits.step_budget = limits.max_step_budget = options.step_budget;
   limits.strategy = options.strategy;
   allocator_ = std::make_unique<allocator::Allocator>(inventory, limits, random_);
+  find_plugins();
+}
+
+void State::find_plugins() {
+  nodes::PluginNodes plugins(inventory, *allocator_);
+  for (const auto& [name, one] : objects.classes) plugins.set_class(nullptr, one.get());
+  for (const auto& [name, node] : objects.nodes) plugins.set_node(*node);
+  if (!options.empty)
+    for (const auto& [key, pod] : objects.pods) plugins.set_pod(*pod);
+  while (!plugins.settle(SIZE_MAX)) {
+  }
+  plugin_overlaps = plugins.overlaps();
+  std::erase_if(plugin_overlaps, [](const auto& one) { return one.use == identity::PluginUse::kApart; });
 }
 
 // Templates first, then allocated claims, oldest first.

@@ -16,8 +16,10 @@
 #include "pkg/allocator/allocator.h"
 #include "pkg/base/clock.h"
 #include "pkg/base/random.h"
+#include "pkg/identity/rules.h"
 #include "pkg/inspect/state/objects.h"
 #include "pkg/inventory/inventory.h"
+#include "pkg/nodes/plugin_nodes.h"
 #include "pkg/placement/assumed_volumes.h"
 #include "pkg/placement/cluster.h"
 #include "pkg/placement/decision.h"
@@ -35,6 +37,7 @@ struct StateOptions {
   std::vector<std::string> ignored_taints;
   // The manager's --strategy; classes may name another one.
   allocator::Strategy strategy = allocator::Strategy::kBestFit;
+  identity::Rules identities;                // the manager's --identity, --device-plugin and so on
   std::vector<std::string> topology_levels;  // the manager's --topology-levels
   uint64_t step_budget = allocator::kDefaultMaxStepBudget;
   // Explaining refusals examines nodes and devices again; if false, Placed::why stays empty if devices are lacking.
@@ -64,6 +67,8 @@ class State {
   StateOptions options;
   inventory::Inventory inventory;
   placement::Cluster cluster;
+  // Where device plugins serve what drivers publish, too; without those to which --device-plugin says apart.
+  std::vector<nodes::PluginNodes::Overlap> plugin_overlaps;
   allocator::Allocator& allocator() { return *allocator_; }
   placement::Volumes volumes() const { return volumes_; }
   // The input of pkg/verdict; holders are named as far as they can be seen. Valid while this lives.
@@ -93,6 +98,7 @@ class State {
   bool fits_as_is(const api::Pod& pod, const std::vector<Claim>& claims);
 
  private:
+  void find_plugins();
   // Ignores extended resources that classes provide; `among`: only these nodes; empty: all.
   Placed place_as_is(const api::Pod* pod, const std::vector<Claim>& claims, const std::vector<std::string>& among);
   bool usable(const std::vector<Claim>& allocated, const std::string& node) const;

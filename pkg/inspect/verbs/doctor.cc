@@ -15,6 +15,7 @@
 #include "pkg/inspect/verbs/half_taints.h"
 #include "pkg/inspect/verbs/manager.h"
 #include "pkg/inspect/verbs/not_honoured.h"
+#include "pkg/inspect/verbs/plugin_checks.h"
 #include "pkg/inspect/verbs/rollout.h"
 #include "pkg/inventory/features.h"
 #include "pkg/protocol/device_health.h"
@@ -256,27 +257,10 @@ void check_driver_pods(const Objects& objects, Findings& findings) {
                    "see whether the driver's pod should run there: pods with these devices cannot start without it");
 }
 
-// "nvidia.com/gpu" from a device plugin beside slices of driver gpu.nvidia.com.
-void check_device_plugins(const Objects& objects, Findings& findings) {
+void check_device_plugins(const State& state, Findings& findings) {
   findings.begin("device plugins", "no node offers the same devices by a device plugin, too");
-  std::map<std::string, std::set<std::string>> drivers;
-  for (const auto& [name, slice] : objects.slices)
-    if (!slice->node_name.empty() && !slice->devices.empty()) drivers[slice->node_name].insert(slice->driver);
-  for (const auto& [name, of_node] : drivers) {
-    const auto node = objects.nodes.find(name);
-    if (node == objects.nodes.end()) continue;
-    for (const auto& [resource, amount] : node->second->allocatable) {
-      const size_t slash = resource.find('/');
-      if (slash == std::string::npos || amount == "0") continue;
-      const std::string domain = resource.substr(0, slash);
-      for (const std::string& driver : of_node)
-        if (driver == domain || driver.ends_with("." + domain))
-          findings.add(Health::kIll,
-                       "node " + name + " offers " + resource + " by a device plugin and slices of driver " + driver +
-                           ": one device may be given out twice",
-                       "switch one of the two off on that node");
-    }
-  }
+  for (PluginFinding& one : plugin_findings(state))
+    findings.add(one.ill ? Health::kIll : Health::kWarning, std::move(one.finding), std::move(one.to_do));
 }
 
 void check_double(const State& state, Findings& findings) {
@@ -464,7 +448,7 @@ void doubt(std::vector<Diagnosis>& found, const Objects& objects) {
       {"unknown fields", {"deviceclasses", "resourceclaims", "resourceslices"}},
       {"drivers", {"nodes", "resourceslices"}},
       {"driver pods", {"pods", "resourceslices"}},
-      {"device plugins", {"nodes", "resourceslices"}},
+      {"device plugins", {"deviceclasses", "nodes", "pods", "resourceslices"}},
       {"taint rules", {"devicetaintrules", "resourceslices"}},
       {"tainted devices", {"devicetaintrules", "resourceslices"}},
       {"allocators", {"resourceclaims"}},
@@ -500,7 +484,7 @@ std::vector<Diagnosis> diagnose(const State& state) {
   check_unknown(state, findings);
   check_stale_nodes(state.objects, findings);
   check_driver_pods(state.objects, findings);
-  check_device_plugins(state.objects, findings);
+  check_device_plugins(state, findings);
   check_manager(state.objects, findings);
   check_taint_rules(state.objects, findings);
   check_tainted(state.objects, findings);

@@ -19,7 +19,8 @@ constexpr const char* kAnyNode = "<shared>";
 
 struct Bin {
   CardCounts cards;
-  uint32_t devices = 0, held = 0;  // by name
+  uint32_t devices = 0, held = 0;     // by name
+  uint32_t held_as = 0, plugins = 0;  // inventory::Usage
   std::vector<FreeShape> shapes;
   std::map<std::string, inventory::Amount> shared_left;
   std::vector<std::string> troubles;        // of pools
@@ -169,8 +170,9 @@ bool each_is_a_card(const std::vector<const api::ResourceSlice*>& slices) {
   });
 }
 
+// What is in use under another name is counted there.
 CardCounts cards_of_usage(const inventory::Usage& usage) {
-  CardCounts cards{usage.total, usage.used, 0, usage.free, 0};
+  CardCounts cards{usage.total - usage.held_as, usage.used, 0, usage.free, 0};
   cards.bad = cards.total - std::min(cards.total, cards.whole + cards.free);
   return cards;
 }
@@ -184,6 +186,8 @@ void count_tainted(Bin& bin, const State& state, const std::vector<inventory::De
 // Of pools, then of taints.
 std::string troubles_text(const Bin& bin) {
   std::vector<std::string> troubles = bin.troubles;
+  if (bin.held_as > 0) troubles.push_back(counted(bin.held_as, "device") + " in use under another name");
+  if (bin.plugins > 0) troubles.push_back(counted(bin.plugins, "device") + " with the device plugin");
   for (const auto& [taint, count] : bin.tainted) troubles.push_back(counted(count, "device") + " tainted " + taint);
   return join(troubles, "; ");
 }
@@ -197,6 +201,8 @@ void add_pool(Bin& bin, const State& state, const inventory::PoolInfo& pool,
   const inventory::Usage usage = state.inventory.usage(pool, state.options.ignored_taints);
   bin.devices += usage.total;
   bin.held += usage.used;
+  bin.held_as += usage.held_as;
+  bin.plugins += usage.plugins;
   if (usage.tainted > 0) count_tainted(bin, state, parts.of(pool));
   if (pool.refused.empty() && !pool.refuses_some && each_is_a_card(slices)) {
     bin.cards += cards_of_usage(usage);

@@ -572,6 +572,18 @@ TEST(Doctor, NamesWhatIsIll) {
     node->allocatable["example.com/gpu"] = "2";
     world.objects.nodes["a"] = node;
     EXPECT_NE(diagnosed(world.objects, "device plugins").find("example.com/gpu"), std::string::npos);
+    // The class says that they are the same devices: both are held by claims.
+    auto serving = std::make_shared<api::DeviceClass>(*world.objects.classes.at("gpu"));
+    serving->extended_resource_name = "example.com/gpu";
+    world.objects.classes["gpu"] = serving;
+    EXPECT_EQ(diagnosed(world.objects, "device plugins"),
+              "node a: the device plugin serves example.com/gpu (allocatable 2, 0 pods), and claims hold 2 devices of "
+              "driver gpu.example.com there: one device may be in use both ways; --device-plugin gpu.example.com is "
+              "plugin");
+    world.objects.claims.clear();
+    EXPECT_EQ(diagnosed(world.objects, "device plugins"),
+              "node a: the device plugin serves example.com/gpu (allocatable 2, 0 pods): no claim gets devices of "
+              "driver gpu.example.com there; --device-plugin gpu.example.com is plugin");
   }
   {
     TwoNodes world;

@@ -91,6 +91,8 @@ Cell state_cell(const ListedDevice& device, bool hidden) {
   for (const api::DeviceTaint& taint : device.info.taints)
     if (taint.effect == "NoSchedule" || taint.effect == "NoExecute")
       return {"tainted " + taint.key + (taint.value.empty() ? "" : "=" + taint.value) + ":" + taint.effect, Tone::kBad};
+  if (device.info.held_as) return {"held as " + device.info.held_as->device, Tone::kPlain};
+  if (device.info.plugins) return {"device plugin", Tone::kDim};
   if (!device.info.available) return {"cut", Tone::kDim};
   if (hidden) return {"no holder visible", Tone::kDim};
   return {"free", Tone::kGood};
@@ -105,19 +107,26 @@ void add_device_rows(Table& table, const State& state, const std::string& node, 
                            Cell::list(std::move(pods)), std::move(since), device.slice->driver, device.slice->pool.name,
                            std::move(share), node}});
   };
-  if (device.info.holders.empty()) return row(kNone, {}, kNone, kNone);
-  for (const inventory::Holder& holder : device.info.holders) {
+  struct Shown {
+    std::string claim_uid, share;
+  };
+  std::vector<Shown> holders;
+  for (const inventory::Holder& holder : device.info.holders)
+    holders.push_back({holder.claim_uid, holder.share_id.value_or("-")});
+  if (device.info.held_as)
+    for (const std::string& uid : device.info.held_as->claims) holders.push_back({uid, "-"});
+  if (holders.empty()) return row(kNone, {}, kNone, kNone);
+  for (const Shown& holder : holders) {
     const auto claim = state.objects.claim_by_uid.find(holder.claim_uid);
     if (claim == state.objects.claim_by_uid.end()) {
-      row("(not visible)", {}, kNone, holder.share_id.value_or("-"));
+      row("(not visible)", {}, kNone, holder.share);
       continue;
     }
     const api::ResourceClaim& held = *claim->second;
     // Two claims of one uid exist in forged snapshots only.
     const std::string since = held.status.allocation ? held.status.allocation->allocation_timestamp : "";
     row(held.metadata.key(), consumers_of(state.objects, held),
-        age_text(since.empty() ? held.metadata.creation_timestamp : since, state.objects.taken),
-        holder.share_id.value_or("-"));
+        age_text(since.empty() ? held.metadata.creation_timestamp : since, state.objects.taken), holder.share);
   }
 }
 

@@ -152,7 +152,10 @@ void Audit::report(const std::vector<inventory::AuditFinding>& findings) {
   }
   for (const auto& [uid, finding] : to_notify)
     if (const auto claim = allocated_claim(stores_, uid))
-      events_.emit({protocol::ref_of(*claim), true, "DeviceOverCommitted", "Audit", finding->message, ""});
+      events_.emit({protocol::ref_of(*claim), true,
+                    finding->kind == FindingKind::kDeviceConflict ? reconcile::EventReason("DeviceConflict")
+                                                                  : reconcile::EventReason("DeviceOverCommitted"),
+                    "Audit", finding->message, ""});
 }
 
 bool Audit::add_to_notify(const inventory::AuditFinding& finding, Notified& notified, ToNotify& to_notify) {

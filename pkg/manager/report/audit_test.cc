@@ -106,6 +106,37 @@ TEST_F(AuditTest, ADoubleAllocationIsToldOnceWithinTenSecondsAndLeftAlone) {
   EXPECT_EQ(events.size(), 4u) << "mended and there again: news";
 }
 
+TEST_F(AuditTest, TwoNamesOfOnePieceOfSiliconAreToldOnce) {
+  for (const char* driver : {"drv", "other"}) {
+    auto made = std::make_shared<api::ResourceSlice>();
+    made->metadata.name = made->metadata.uid = driver;
+    made->driver = driver;
+    made->pool = {"p", 1, 1};
+    made->node_name = "n";
+    made->devices.emplace_back().name = "d0";
+    made->devices[0].attributes["resource.kubernetes.io/pciBusID"] = std::string("0000:1a:00.0");
+    put(slices_core, made, [this, made] { inventory.apply_slice(*made); });
+  }
+  audit.start(10s);
+  for (const char* driver : {"drv", "other"}) {
+    auto made = std::make_shared<api::ResourceClaim>();
+    made->metadata.ns = "d";
+    made->metadata.name = driver;
+    made->metadata.uid = std::string(driver) + "-uid";
+    made->status.allocation.emplace().results.push_back({"r", driver, "p", "d0"});
+    put(claims_core, made, [this, made] {
+      inventory.apply_claim(*made);
+      audit.check(*made);
+    });
+  }
+  const std::vector<std::string> once{"other DeviceConflict", "drv DeviceConflict"};
+  EXPECT_EQ(std::multiset<std::string>(events.begin(), events.end()),
+            std::multiset<std::string>(once.begin(), once.end()));
+  reactor.advance(10min);
+  EXPECT_EQ(events.size(), 2u);
+  EXPECT_TRUE(says("dra_over_committed 1"));
+}
+
 TEST_F(AuditTest, OfAThousandClaimsOnTheSameDevicesAFewAreToldEachOnce) {
   slice(4);
   audit.start(10s);

@@ -93,8 +93,13 @@ void Runner::stop() {
   pump_.rest();
 }
 
-void Runner::set_blocked(std::string_view controller, bool blocked) {
-  blocked ? void(blocked_.emplace(controller)) : void(blocked_.erase(std::string(controller)));
+void Runner::set_blocked(std::string_view controller, bool blocked, std::string_view reason) {
+  if (blocked) {
+    blocked_[std::string(controller)].emplace(reason);
+  } else if (const auto known = blocked_.find(controller); known != blocked_.end()) {
+    known->second.erase(std::string(reason));
+    if (known->second.empty()) blocked_.erase(known);
+  }
   schedule();
 }
 

@@ -87,8 +87,9 @@ class Runner {
   bool running() const { return running_; }
   // While it gathers, changes enqueue keys and none is run: so that keys of many changes run by priority.
   void gather(bool on);
-  // While a controller is blocked it runs no reconcile and begins no write; its keys wait. May be called before add().
-  void set_blocked(std::string_view controller, bool blocked);
+  // While a controller is blocked, for whatever reason, it runs no reconcile and begins no write; its keys wait. May be
+  // called before add().
+  void set_blocked(std::string_view controller, bool blocked, std::string_view reason = "");
   // No reconcile under way, no key ready.
   bool idle();
   size_t reconciles_under_way() const { return runs_.size(); }
@@ -190,7 +191,7 @@ class Runner {
   size_t next_controller_ = 0;
   bool running_ = false;
   bool gathering_ = false;
-  std::set<std::string, std::less<>> blocked_;
+  std::map<std::string, std::set<std::string, std::less<>>, std::less<>> blocked_;  // controllers, and why
   uint64_t next_id_ = 1;
   std::unordered_map<uint64_t, std::unique_ptr<Run>> runs_;
   std::map<std::string, std::deque<uint64_t>> locked_;  // object -> reconciles that wait for it

@@ -49,6 +49,19 @@ TEST_F(RunnerTest, AControllerThatIsHeldBackWaitsAndBeginsNoWrite) {
   EXPECT_TRUE(runner.idle());
 }
 
+TEST_F(RunnerTest, AControllerGoesOnWhenNoReasonToHoldItBackIsLeft) {
+  runner.set_blocked("scripted", true);
+  runner.set_blocked("scripted", true, "another");
+  poke("p");
+  for (const char* reason : {"", "another"}) {
+    reactor.advance(1min);
+    EXPECT_TRUE(scripted.passes.empty());
+    runner.set_blocked("scripted", false, reason);
+  }
+  reactor.advance(1min);
+  EXPECT_FALSE(scripted.passes.empty());
+}
+
 TEST_F(RunnerTest, PerformsEffectsInOrder) {
   once({write("first", "a"), write("second", "b"), Event{{}, false, "Allocated", "", "all", ""}});
   poke("p");

@@ -13,9 +13,11 @@
 #include "pkg/manager/run/assumptions.h"
 #include "pkg/manager/run/memory.h"
 #include "pkg/manager/run/runner.h"
+#include "pkg/manager/run/silicon_keeper.h"
 #include "pkg/manager/watch/group_watches.h"
 #include "pkg/manager/watch/watches.h"
 #include "pkg/nodes/node_tracker.h"
+#include "pkg/nodes/plugin_nodes.h"
 
 namespace dra::manager {
 
@@ -33,6 +35,7 @@ void derive(const StoreHandlers& to, const Change<api::Pod>& c) {
     to.memory.forget(c.before->metadata.uid);
     to.instruments.pod_gone(c.before->metadata.key());
   }
+  c.after ? to.plugins.set_pod(*c.after) : to.plugins.remove_pod(c.before->metadata.uid);
   to.pinned.changed(c.before.get(), c.after.get());
   if (c.after) to.groups.watch_for(*c.after);
 }
@@ -69,14 +72,17 @@ void derive(const StoreHandlers& to, const Change<api::Node>& c) {
   if (c.after) {
     to.inventory.apply_node(c.after);
     to.nodes.set_node(c.after);
+    to.plugins.set_node(*c.after);
   } else {
     to.inventory.remove_node(c.before->metadata.name);
     to.nodes.remove_node(c.before->metadata.name);
+    to.plugins.remove_node(c.before->metadata.name);
   }
 }
 
 void derive(const StoreHandlers& to, const Change<api::DeviceClass>& c) {
   c.after ? to.inventory.apply_class(*c.after) : to.inventory.remove_class(c.before->metadata.name);
+  to.plugins.set_class(c.before.get(), c.after.get());
   to.unknown.changed((c.after ? c.after : c.before)->metadata.name, c.after.get());
 }
 
@@ -93,6 +99,7 @@ template <typename T>
 void follow(client::Store<T>& store, const Shared& to) {
   store.on_change([to](const Change<T>& c) {
     derive(*to, c);
+    to->silicon.settle();
     to->runner.changed(reconcile::Changed<T>{c.before.get(), c.after.get()});
   });
 }

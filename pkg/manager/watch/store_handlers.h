@@ -10,7 +10,8 @@ class Inventory;
 
 namespace dra::nodes {
 class NodeTracker;
-}
+class PluginNodes;
+}  // namespace dra::nodes
 
 namespace dra::manager {
 
@@ -22,6 +23,7 @@ class Instruments;
 struct Memory;
 class PinnedPods;
 class Runner;
+class SiliconKeeper;
 class StuckClaims;
 class UnknownObjects;
 class UsageReporter;
@@ -43,6 +45,8 @@ struct StoreHandlers {
   Runner& runner;
   UnknownObjects& unknown;
   UsageReporter& usage;
+  nodes::PluginNodes& plugins;
+  SiliconKeeper& silicon;
 };
 
 // Call once, before the watches start.
