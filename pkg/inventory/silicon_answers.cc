@@ -66,7 +66,8 @@ std::optional<Silicon::Reason> Silicon::why_excluded(const Pool& pool, uint32_t 
 
 // It shares a value with too many other names: the first of them.
 std::optional<Silicon::Reason> Silicon::why_crowded(const Entry& entry, NodeId node) const {
-  for (const NodeState* of : {&wide_, node < nodes_.size() ? nodes_[node].get() : nullptr}) {
+  const NodeState* const local = node < nodes_.size() ? nodes_[node].get() : nullptr;
+  for (const NodeState* of : {&wide_, local}) {
     if (of == nullptr) continue;
     for (const auto& [i, value] : of->crowded) {
       if (of->entries[i].pool != entry.pool || of->entries[i].ref != entry.ref) continue;
