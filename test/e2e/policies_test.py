@@ -559,7 +559,7 @@ def main():
         return 77
     kubectl = sandbox.find_kubectls()[-1][1]
     program = os.path.abspath(os.path.join(sys.argv[1], NAME))
-    with real_cluster.RealCluster(users=("tenant", "lifter"), **real_cluster.features(rules=True)) as cluster:
+    with real_cluster.RealCluster(users=("tenant", "lifter"), **real_cluster.features(policies=True, rules=True)) as cluster:
         set_up(cluster, helm)
         t = Checks(cluster)
         tenants_write_no_marks(t)

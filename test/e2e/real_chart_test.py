@@ -427,7 +427,7 @@ def main():
     program = os.path.abspath(os.path.join(options.programs, NAME))
     nodes, count = 10, options.pods
     devices = max(1, count // nodes)
-    with Plane(users=("system:kube-scheduler", "system:kube-controller-manager"), **real_cluster.features()) as plane:
+    with Plane(users=("system:kube-scheduler", "system:kube-controller-manager"), **real_cluster.features(policies=True)) as plane:
         plane.add_nodes(nodes, max(devices, 2))
         chart = Chart(plane, helm, program)
         settings = ("--set", "optIn.mode=labels", "--set", "test.deviceClassName=gpu", "--set-json", 'policies.actions=["Deny"]')

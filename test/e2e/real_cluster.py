@@ -45,11 +45,12 @@ def policies_version():
     return "v1" if release() >= 36 else "v1beta1"
 
 
-def features(*more, rules=False):
-    """Keyword arguments of RealCluster: any release since 1.34 has what 1.36 has of devices and of policies; `more`: gates; `rules`: DeviceTaintRules."""
-    names, served = list(more), []
-    if release() < 36:
-        names += [*(name for name, since in SINCE.items() if since <= release()), "MutatingAdmissionPolicy"]
+def features(policies=False, rules=False):
+    """Keyword arguments of RealCluster: any release since 1.34 has what 1.36 has of devices; `policies`: mutating ones (a newer server that emulates an older
+    release does not start with them); `rules`: DeviceTaintRules."""
+    names, served = [name for name, since in SINCE.items() if since <= release() < 36], []
+    if policies and release() < 36:
+        names.append("MutatingAdmissionPolicy")
         served.append(f"admissionregistration.k8s.io/{policies_version()}=true")
     if rules:
         names += ["DRADeviceTaintRules"] if release() >= 35 else []
