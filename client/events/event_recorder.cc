@@ -1,16 +1,14 @@
 #include "client/events/event_recorder.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "pkg/base/json_text.h"
 #include "pkg/base/timestamp.h"
 #include "pkg/base/utf8.h"
 #include "pkg/log/log.h"
 
 namespace dra::client {
 namespace {
-
-using nlohmann::json;
 
 constexpr Duration kTick = std::chrono::seconds(60);
 
@@ -20,9 +18,17 @@ const Resource& events_resource() {
 }
 
 std::string hex(uint64_t value) {
-  char buffer[20];
-  std::snprintf(buffer, sizeof buffer, "%016llx", static_cast<unsigned long long>(value));
-  return buffer;
+  std::string text(16, '0');
+  for (auto digit = text.rbegin(); value != 0; value >>= 4) *digit++ = "0123456789abcdef"[value & 15];
+  return text;
+}
+
+// The member "series": that the event has come `count` times.
+void write_series(JsonText& out, int count, WallTime last_seen) {
+  out.object("series", [&] {
+    out.member("count", count);
+    out.member("lastObservedTime", format_rfc3339_micro(last_seen));
+  });
 }
 
 std::string object_key(const EventObject& object) {
@@ -203,35 +209,41 @@ void EventRecorder::send(const SeriesPtr& series) {
     if (*alive && known) answered(known, answer);
   };
   const Series::Event& about = series->event;
-  std::string ns = about.ns.empty() ? "default" : std::string(about.ns);
-  json state;
-  if (series->count > 1)
-    state = {{"count", series->count}, {"lastObservedTime", format_rfc3339_micro(series->last_seen)}};
+  const std::string ns = about.ns.empty() ? "default" : std::string(about.ns);
   const std::string name(series->name);
-  ObjectPath path{events_resource(), ns, name, ""};
+  const ObjectPath path{events_resource(), ns, name, ""};
   if (series->written > 0) {
-    series->call = client_.patch(path, PatchType::kMerge, json{{"series", state}}.dump(), {}, std::move(done));
+    JsonText body;
+    body.object([&] { write_series(body, series->count, series->last_seen); });
+    series->call = client_.patch(path, PatchType::kMerge, std::move(body).text(), {}, std::move(done));
     return;
   }
-  json regarding = {{"apiVersion", std::string_view(about.api_version)},
-                    {"kind", std::string_view(about.kind)},
-                    {"name", std::string_view(about.name)}};
-  if (!about.ns.empty()) regarding["namespace"] = ns;
-  if (!about.uid.empty()) regarding["uid"] = std::string_view(about.uid);
-  if (!about.resource_version.empty()) regarding["resourceVersion"] = std::string_view(about.resource_version);
-  json body = {{"apiVersion", "events.k8s.io/v1"},
-               {"kind", "Event"},
-               {"metadata", {{"name", name}, {"namespace", ns}}},
-               {"eventTime", format_rfc3339_micro(series->event_time)},
-               {"reportingController", options_.controller},
-               {"reportingInstance", utf8_prefix(options_.instance, 128)},
-               {"action", utf8_prefix(about.action.empty() ? about.reason : about.action, 128)},
-               {"reason", utf8_prefix(about.reason, 128)},
-               {"type", about.warning ? "Warning" : "Normal"},
-               {"note", utf8_prefix(about.note, 1024)},
-               {"regarding", std::move(regarding)}};
-  if (!state.is_null()) body["series"] = state;
-  series->call = client_.create(path, body.dump(-1, ' ', false, json::error_handler_t::replace), {}, std::move(done));
+  JsonText body;
+  body.object([&] {
+    body.member("action", utf8_prefix(about.action.empty() ? about.reason : about.action, 128));
+    body.member("apiVersion", "events.k8s.io/v1");
+    body.member("eventTime", format_rfc3339_micro(series->event_time));
+    body.member("kind", "Event");
+    body.object("metadata", [&] {
+      body.member("name", name);
+      body.member("namespace", ns);
+    });
+    body.member("note", utf8_prefix(about.note, 1024));
+    body.member("reason", utf8_prefix(about.reason, 128));
+    body.object("regarding", [&] {
+      body.member("apiVersion", std::string_view(about.api_version));
+      body.member("kind", std::string_view(about.kind));
+      body.member("name", std::string_view(about.name));
+      if (!about.ns.empty()) body.member("namespace", ns);
+      if (!about.resource_version.empty()) body.member("resourceVersion", std::string_view(about.resource_version));
+      if (!about.uid.empty()) body.member("uid", std::string_view(about.uid));
+    });
+    body.member("reportingController", options_.controller);
+    body.member("reportingInstance", utf8_prefix(options_.instance, 128));
+    if (series->count > 1) write_series(body, series->count, series->last_seen);
+    body.member("type", about.warning ? "Warning" : "Normal");
+  });
+  series->call = client_.create(path, std::move(body).text(), {}, std::move(done));
 }
 
 void EventRecorder::answered(const SeriesPtr& series, const Result<std::string>& answer) {

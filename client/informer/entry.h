@@ -32,6 +32,7 @@ class Entry {
   const std::string& name() const { return meta_->name; }
   const std::string& uid() const { return meta_->uid; }
   std::string key() const { return meta_->key(); }
+  bool has_object() const { return object_ != nullptr; }
   // Null if only the metadata is known.
   template <typename T>
   std::shared_ptr<const T> object() const {

@@ -26,6 +26,16 @@ bool has_object(WatchEvent::Type type) {
   return type != WatchEvent::Type::kBookmark && type != WatchEvent::Type::kError;
 }
 
+// The object that the store has in the very version of the event; null: none.
+const Entry* known_version(const ObjectStore& store, std::string_view object) {
+  const Result<api::ProtobufIdentity> of = api::protobuf_identity(object);
+  if (!of) return nullptr;
+  const Entry* known = store.find(store_key(of->ns, of->name));
+  if (known == nullptr || !known->has_object() || known->uid() != of->uid) return nullptr;
+  const Result<uint64_t> revision = parse_revision(of->resource_version);
+  return revision && *revision == known->revision ? known : nullptr;
+}
+
 }  // namespace
 
 // A watch message as it was understood.
@@ -175,7 +185,7 @@ void Reflector::in_background(std::function<T()> work, std::function<void(T)> th
 
 void Reflector::on_text(std::string text, const Hold& hold) {
   const bool large = text.size() >= options_.offload_bytes;
-  if (!large && messages_.empty()) return on_message(read(type_, text));
+  if (!large && messages_.empty()) return on_message(read_news(text));
   auto waiting = std::make_shared<Waiting>();
   waiting->bytes = text.size();
   messages_.push_back(waiting);
@@ -221,6 +231,15 @@ Reflector::Message Reflector::read(const ObjectType& type, std::string_view text
   message.entry = decode(type, *message.event);
   // Nobody asks for it any more, and freeing a large one takes time on the thread that does it.
   if (message.entry) message.event->object = std::string();
+  return message;
+}
+
+Reflector::Message Reflector::read_news(std::string_view text) const {
+  if (collecting_) return read(type_, text);
+  Message message{parse_watch_message(text), fail(Code::kInternal, "an event without an object")};
+  if (!message.event || !has_object(message.event->type)) return message;
+  const Entry* known = message.event->protobuf ? known_version(store_, message.event->object) : nullptr;
+  message.entry = known != nullptr ? Result<Entry>(*known) : decode(type_, *message.event);
   return message;
 }
 

@@ -109,6 +109,8 @@ class Reflector {
 
   struct Message;
   static Message read(const ObjectType& type, std::string_view text);
+  // Like read(). An object that the store has in the same version, from the answer to a write of ours, is not decoded.
+  Message read_news(std::string_view text) const;
   static Result<Entry> decode(const ObjectType& type, const WatchEvent& event);
   // Runs `work` on a worker, and then `then` with its result, unless the calls were dropped meanwhile.
   template <class T>

@@ -75,7 +75,6 @@ HostPort host_of(const std::string& url) {
 Transfer::~Transfer() {
   curl_slist_free_all(headers_);
   curl_slist_free_all(connect_to_);
-  curl_url_cleanup(url_);
 }
 
 size_t Transfer::on_header(char* data, size_t size, size_t count, void* self) {
@@ -181,7 +180,7 @@ void Transfer::prepare(CURL* handle, bool streamed, const ServerConfig& config, 
   }
 }
 
-void Transfer::configure(CURL* handle, const ServerConfig& config, const CurlOptions& options) {
+void Transfer::configure(CURL* handle, const ServerConfig& config, const CurlOptions& options, Origin& origin) {
   easy = handle;
   curl_slist_free_all(headers_);
   headers_ = nullptr;
@@ -202,7 +201,7 @@ void Transfer::configure(CURL* handle, const ServerConfig& config, const CurlOpt
   set_body();
   set_credential();
   const size_t path = path_of(config.server);
-  set_target(set_name(config, config.server.substr(0, path)), config.server.substr(path) + request.target);
+  set_target(origin, set_name(config, config.server.substr(0, path)), config.server.substr(path) + request.target);
   curl_easy_setopt(easy, CURLOPT_HTTPHEADER, headers_);
 }
 
@@ -250,15 +249,21 @@ std::string Transfer::set_name(const ServerConfig& config, std::string origin) {
 
 // libcurl parses a URL, copies it and writes it as text again, byte by byte: so it gets the target apart. Not of plain
 // HTTP: of that a proxy is told the whole URL.
-void Transfer::set_target(const std::string& origin, const std::string& target) {
+void Transfer::set_target(Origin& shared, const std::string& origin, const std::string& target) {
   const bool apart = origin.starts_with("https://");
-  if (url_ == nullptr) url_ = curl_url();
-  DRA_CHECK(url_ != nullptr);
-  // Of a malformed URL nothing is left: libcurl then reports that there is none.
-  if (curl_url_set(url_, CURLUPART_URL, (apart ? origin : origin + target).c_str(), CURLU_PATH_AS_IS) != CURLUE_OK)
-    curl_url_set(url_, CURLUPART_URL, nullptr, 0);
-  curl_easy_setopt(easy, CURLOPT_CURLU, url_);
+  curl_easy_setopt(easy, CURLOPT_CURLU, apart ? shared.parsed(origin) : url_.parsed(origin + target));
   curl_easy_setopt(easy, CURLOPT_REQUEST_TARGET, apart ? target.c_str() : nullptr);
+}
+
+CURLU* Origin::parsed(const std::string& url) {
+  if (parsed_ != nullptr && url == url_) return parsed_;
+  if (parsed_ == nullptr) parsed_ = curl_url();
+  DRA_CHECK(parsed_ != nullptr);
+  url_ = url;
+  // Of a malformed URL nothing is left: libcurl then reports that there is none.
+  if (curl_url_set(parsed_, CURLUPART_URL, url.c_str(), CURLU_PATH_AS_IS) != CURLUE_OK)
+    curl_url_set(parsed_, CURLUPART_URL, nullptr, 0);
+  return parsed_;
 }
 
 void Transfer::rewind() {

@@ -18,6 +18,20 @@
 
 namespace dra::client::curl_internal {
 
+// The server's URL as libcurl parsed it, once for all calls of a transport. Outlives the calls that use it.
+class Origin {
+ public:
+  ~Origin() { curl_url_cleanup(parsed_); }
+  Origin() = default;
+  Origin(const Origin&) = delete;
+  Origin& operator=(const Origin&) = delete;
+  CURLU* parsed(const std::string& url);
+
+ private:
+  std::string url_;
+  CURLU* parsed_ = nullptr;
+};
+
 struct Transfer {
   Transfer(uint64_t i, Request r, size_t max_body) : id(i), request(std::move(r)), max_body_bytes(max_body) {}
   ~Transfer();
@@ -28,7 +42,7 @@ struct Transfer {
   // streams.
   static void prepare(CURL* handle, bool streamed, const ServerConfig& config, const CurlOptions& options);
   // Sets what belongs to this call.
-  void configure(CURL* handle, const ServerConfig& config, const CurlOptions& options);
+  void configure(CURL* handle, const ServerConfig& config, const CurlOptions& options, Origin& origin);
   // Removes the handle's pointers to this object.
   static void forget(CURL* handle);
   // Takes the result, once libcurl has reported the end of the transfer.
@@ -77,7 +91,7 @@ struct Transfer {
   void header_line(std::string_view line);
   void set_credential();
   std::string set_name(const ServerConfig& config, std::string origin);
-  void set_target(const std::string& origin, const std::string& target);
+  void set_target(Origin& shared, const std::string& origin, const std::string& target);
   std::string why_unreachable(CURLcode code) const;
   void set_body();
 
@@ -85,7 +99,7 @@ struct Transfer {
   size_t sent_ = 0;
   curl_slist* headers_ = nullptr;
   curl_slist* connect_to_ = nullptr;
-  CURLU* url_ = nullptr;
+  Origin url_;          // with the target, where that is not given apart
   std::string server_;  // of the configuration, for messages
 };
 

@@ -78,6 +78,7 @@ class CurlTransport::Impl : public std::enable_shared_from_this<CurlTransport::I
   Reactor& reactor_;
   ServerConfig config_;
   CurlOptions options_;
+  curl_internal::Origin origin_;
   CURLM* multi_ = nullptr;
   uint64_t next_id_ = 0;
   std::map<uint64_t, std::shared_ptr<Transfer>> transfers_;
@@ -283,7 +284,7 @@ void CurlTransport::Impl::put_on_wire(const std::shared_ptr<Transfer>& transfer)
     DRA_CHECK(easy != nullptr);
     Transfer::prepare(easy, transfer->streamed, config_, options_);
   }
-  transfer->configure(easy, config_, options_);
+  transfer->configure(easy, config_, options_, origin_);
   // May call on_timer; the transfer itself begins in a later task.
   curl_multi_add_handle(multi_, easy);
   if (!transfer->streamed && !looking_for_stalls_) look_for_stalls();

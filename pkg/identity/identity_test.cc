@@ -105,6 +105,9 @@ TEST(Records, AreReadAsWritten) {
     EXPECT_TRUE(decode_records(text, read));
   }
   EXPECT_EQ(read, records);
+  EXPECT_EQ(encode_records({{"d/p/x", {{"pci 1"}, {"acc \"2\""}, "a", "t", true}}}).at(0),
+            R"({"apiVersion":"identity.dra-controller-manager/v1","devices":{"d/p/x":{"is":["pci 1"],"node":"a",)"
+            R"("of":["acc \"2\""],"shared":true,"type":"t"}},"kind":"DeviceIdentities"})");
   EXPECT_TRUE(encode_records({}).empty());
   for (const auto& [device, record] : records) EXPECT_EQ(decode_record(encode_record(record)), record) << device;
   for (const char* text : {"", "[]", "{}", R"({"devices":1})", R"({"devices":{"d":{"is":[1]}}})",

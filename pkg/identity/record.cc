@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "pkg/base/json_text.h"
+
 namespace dra::identity {
 namespace {
 
@@ -10,12 +12,31 @@ using nlohmann::json;
 
 constexpr size_t kMaxValues = 128;  // of a device: more are not read
 
-json to_json(const Record& record) {
-  json out = {{"is", record.own}, {"of", record.part_of}};
-  if (record.node) out["node"] = *record.node;
-  if (record.type) out["type"] = *record.type;
-  if (record.shared) out["shared"] = true;
-  return out;
+void write_values(JsonText& out, const char* key, const std::vector<std::string>& values) {
+  out.array(key, [&] {
+    for (const std::string& value : values) out.value(value);
+  });
+}
+
+void write(JsonText& out, const Record& record) {
+  out.object([&] {
+    write_values(out, "is", record.own);
+    if (record.node) out.member("node", *record.node);
+    write_values(out, "of", record.part_of);
+    if (record.shared) out.member("shared", true);
+    if (record.type) out.member("type", *record.type);
+  });
+}
+
+// `devices`: the members of that object.
+std::string whole_text(std::string_view devices) {
+  JsonText out;
+  out.object([&] {
+    out.member("apiVersion", std::string(kRecordDriver) + "/v1");
+    out.raw("devices", "{" + std::string(devices) + "}");
+    out.member("kind", "DeviceIdentities");
+  });
+  return std::move(out).text();
 }
 
 bool read_values(const json& source, const char* key, std::vector<std::string>& out) {
@@ -52,30 +73,28 @@ std::optional<Record> from_json(const json& source) {
   return record;
 }
 
-json empty_text() {
-  return {
-      {"apiVersion", std::string(kRecordDriver) + "/v1"}, {"kind", "DeviceIdentities"}, {"devices", json::object()}};
-}
-
 }  // namespace
 
+// An allocation is written with it, so no tree of JSON values is built.
 std::vector<std::string> encode_records(const Records& records) {
   std::vector<std::string> texts;
-  json now = empty_text();
-  const size_t frame = now.dump().size();
-  size_t size = frame;
+  if (records.empty()) return texts;
+  const size_t frame = whole_text("").size();
+  std::string devices;
   const auto close = [&] {
-    if (!now["devices"].empty()) texts.push_back(now.dump());
-    now = empty_text();
-    size = frame;
+    if (!devices.empty()) texts.push_back(whole_text(devices));
+    devices.clear();
   };
-  for (const auto& [device, record] : records) {
-    json one = to_json(record);
-    const size_t more = one.dump().size() + json(device).dump().size() + 2;
-    if (frame + more > kMaxRecordBytes) continue;
-    if (size + more > kMaxRecordBytes) close();
-    size += more;
-    now["devices"][device] = std::move(one);
+  for (const auto& entry : records) {
+    JsonText one;
+    one.object([&] {
+      one.key(entry.first);
+      write(one, entry.second);
+    });
+    const std::string_view member = std::string_view(one.text()).substr(1, one.text().size() - 2);
+    if (frame + member.size() > kMaxRecordBytes) continue;
+    if (frame + devices.size() + 1 + member.size() > kMaxRecordBytes) close();
+    devices.append(devices.empty() ? "" : ",").append(member);
   }
   close();
   return texts;
@@ -97,7 +116,9 @@ bool decode_records(std::string_view text, Records& records) {
 }
 
 std::string encode_record(const Record& record) {
-  return to_json(record).dump();
+  JsonText out;
+  write(out, record);
+  return std::move(out).text();
 }
 
 std::optional<Record> decode_record(std::string_view text) {

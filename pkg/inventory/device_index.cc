@@ -603,6 +603,7 @@ void DeviceIndex::set_allocation(std::string_view uid, const api::AllocationResu
 }
 
 void DeviceIndex::set_owner(std::string_view uid, std::string_view owner) {
+  if (owner.empty() && owners_.empty()) return;
   const std::optional<ClaimIndex> claim = claim_index(uid);
   if (!claim) return;
   if (owner.empty())

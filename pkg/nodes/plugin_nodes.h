@@ -22,6 +22,7 @@
 #include "pkg/allocator/allocator.h"
 #include "pkg/api/core.h"
 #include "pkg/api/resource.h"
+#include "pkg/identity/rules.h"
 #include "pkg/inventory/inventory.h"
 
 namespace dra::nodes {

@@ -52,8 +52,18 @@ void run(Attempt& attempt) {
   filter_inter_pod_affinity(attempt);
 }
 
-// There are few distinct scores and perhaps many nodes, so this is a counting sort.
+// The best first; among equals in the order of `scores`.
 std::vector<RankedNode> best_first(const Scores& scores) {
+  if (scores.nodes.size() <= kFewNodes) {
+    std::vector<RankedNode> sorted;
+    sorted.reserve(scores.nodes.size());
+    for (size_t i = 0; i < scores.nodes.size(); ++i)
+      sorted.push_back({scores.nodes[i], scores.totals[i], scores.preferred[i]});
+    std::stable_sort(sorted.begin(), sorted.end(),
+                     [](const RankedNode& a, const RankedNode& b) { return a.score > b.score; });
+    return sorted;
+  }
+  // There are few distinct scores, so this is a counting sort.
   std::array<size_t, kMaxTotalScore + 1> place{};  // by the distance to the highest score
   const auto missing = [](int64_t score) {
     return static_cast<size_t>(std::clamp<int64_t>(kMaxTotalScore - score, 0, kMaxTotalScore));

@@ -41,6 +41,12 @@ Result<DecodedList<T>> decode_protobuf_list(std::string_view bytes);
 // The metadata of an object of any kind, for bookmarks.
 Result<ObjectMeta> protobuf_metadata(std::string_view bytes);
 
+// Which object of any kind it is, and in which version, without reading the rest. Views into `bytes`.
+struct ProtobufIdentity {
+  std::string_view ns, name, uid, resource_version;
+};
+Result<ProtobufIdentity> protobuf_identity(std::string_view bytes);
+
 // A metav1.Status as JSON text, as the server sends it to clients that ask for JSON.
 Result<std::string> protobuf_status(std::string_view bytes);
 

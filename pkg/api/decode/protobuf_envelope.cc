@@ -16,11 +16,22 @@ constexpr int kApiVersion = 1, kKind = 2;
 constexpr int kListMetadata = 1, kListItems = 2;
 constexpr int kEventType = 1, kEventObject = 2;
 constexpr int kExtensionRaw = 1;
+constexpr int kName = 1, kNamespace = 3, kUid = 5, kResourceVersion = 6;  // of ObjectMeta
 
 constexpr int kMaxStatusDepth = 8;  // status, details, causes, one cause
 
 Error broken(std::string what) {
   return Error(Code::kInvalidArgument, "not valid protobuf: " + std::move(what));
+}
+
+// Field 1 of the objects of all kinds.
+Result<std::string_view> metadata_of(std::string_view message) {
+  std::string_view metadata;
+  WireReader reader(message);
+  while (reader.next())
+    if (reader.number() == 1 && reader.wire() == kWireBytes) metadata = reader.bytes();
+  if (!reader.ok()) return fail(broken("an object without readable metadata"));
+  return metadata;
 }
 
 bool read_type_meta(std::string_view message, ProtobufEnvelope& out) {
@@ -117,18 +128,33 @@ Result<void> read_protobuf_list_meta(ProtobufDocument& document, std::string_vie
 Result<ObjectMeta> protobuf_metadata(std::string_view bytes) {
   const auto envelope = detail::open_envelope(bytes);
   if (!envelope) return fail(envelope.error());
-  // Field 1 of all kinds.
-  std::string_view metadata;
-  WireReader reader(envelope->message);
-  while (reader.next())
-    if (reader.number() == 1 && reader.wire() == kWireBytes) metadata = reader.bytes();
+  const auto metadata = detail::metadata_of(envelope->message);
+  if (!metadata) return fail(metadata.error());
   const detail::ProtobufShape* shape = detail::protobuf_shape("v1", "ObjectMeta");
-  if (!reader.ok() || shape == nullptr) return fail(detail::broken("an object without readable metadata"));
+  if (shape == nullptr) return fail(Code::kInternal, "no table of ObjectMeta");
   detail::ProtobufDocument document;
   detail::Trouble trouble;
   ObjectMeta out;
-  if (!detail::read(document.open(metadata, *shape), out, trouble) || !document.ok())
+  if (!detail::read(document.open(*metadata, *shape), out, trouble) || !document.ok())
     return fail(detail::broken_object(document, trouble));
+  return out;
+}
+
+Result<ProtobufIdentity> protobuf_identity(std::string_view bytes) {
+  const auto envelope = detail::open_envelope(bytes);
+  if (!envelope) return fail(envelope.error());
+  const auto metadata = detail::metadata_of(envelope->message);
+  if (!metadata) return fail(metadata.error());
+  ProtobufIdentity out;
+  WireReader reader(*metadata);
+  while (reader.next()) {
+    if (reader.wire() != kWireBytes) continue;
+    if (reader.number() == detail::kName) out.name = reader.bytes();
+    if (reader.number() == detail::kNamespace) out.ns = reader.bytes();
+    if (reader.number() == detail::kUid) out.uid = reader.bytes();
+    if (reader.number() == detail::kResourceVersion) out.resource_version = reader.bytes();
+  }
+  if (!reader.ok()) return fail(detail::broken("an object without readable metadata"));
   return out;
 }
 

@@ -15,8 +15,8 @@
 #include "pkg/inspect/verbs/half_taints.h"
 #include "pkg/inspect/verbs/manager.h"
 #include "pkg/inspect/verbs/not_honoured.h"
-#include "pkg/inspect/verbs/plugin_checks.h"
 #include "pkg/inspect/verbs/rollout.h"
+#include "pkg/inspect/verbs/silicon_checks.h"
 #include "pkg/inventory/features.h"
 #include "pkg/protocol/device_health.h"
 #include "pkg/protocol/manager_lease.h"
@@ -259,7 +259,13 @@ void check_driver_pods(const Objects& objects, Findings& findings) {
 
 void check_device_plugins(const State& state, Findings& findings) {
   findings.begin("device plugins", "no node offers the same devices by a device plugin, too");
-  for (PluginFinding& one : plugin_findings(state))
+  for (SiliconFinding& one : plugin_findings(state))
+    findings.add(one.ill ? Health::kIll : Health::kWarning, std::move(one.finding), std::move(one.to_do));
+}
+
+void check_same_hardware(const State& state, Findings& findings) {
+  findings.begin("same hardware", "no two drivers publish the same hardware");
+  for (SiliconFinding& one : silicon_findings(state))
     findings.add(one.ill ? Health::kIll : Health::kWarning, std::move(one.finding), std::move(one.to_do));
 }
 
@@ -449,6 +455,7 @@ void doubt(std::vector<Diagnosis>& found, const Objects& objects) {
       {"drivers", {"nodes", "resourceslices"}},
       {"driver pods", {"pods", "resourceslices"}},
       {"device plugins", {"deviceclasses", "nodes", "pods", "resourceslices"}},
+      {"same hardware", {"resourceclaims", "resourceslices"}},
       {"taint rules", {"devicetaintrules", "resourceslices"}},
       {"tainted devices", {"devicetaintrules", "resourceslices"}},
       {"allocators", {"resourceclaims"}},
@@ -485,6 +492,7 @@ std::vector<Diagnosis> diagnose(const State& state) {
   check_stale_nodes(state.objects, findings);
   check_driver_pods(state.objects, findings);
   check_device_plugins(state, findings);
+  check_same_hardware(state, findings);
   check_manager(state.objects, findings);
   check_taint_rules(state.objects, findings);
   check_tainted(state.objects, findings);

@@ -41,8 +41,8 @@ TEST(SameHardware, WhoNamesTheHolderOfTheOtherName) {
   const auto answer = who(state, "a", {"ml", true});
   ASSERT_TRUE(answer);
   const std::string text = render(*answer, {Format::kCsv});
-  EXPECT_TRUE(says(text, "pt-0,held as gpu.example.com/a/gpu-0,ml/run-g,run,")) << text;
-  EXPECT_TRUE(says(text, "pt-1,held as gpu.example.com/a/gpu-1,ml/run-g,run,")) << text;
+  EXPECT_TRUE(says(text, "pt-0,\"held as gpu.example.com/a/gpu-0\",ml/run-g,run,")) << text;
+  EXPECT_TRUE(says(text, "pt-1,\"held as gpu.example.com/a/gpu-1\",ml/run-g,run,")) << text;
   EXPECT_TRUE(says(text, "pt-2,free,")) << text;
 }
 
@@ -73,6 +73,28 @@ TEST(SameHardware, ExplainNamesTheHolderOfTheOtherName) {
   EXPECT_TRUE(says(text, "by claim ml/run-g (pod ml/run)")) << text;
 }
 
+std::vector<std::string> findings_of(const Objects& objects, const std::string& check) {
+  std::vector<std::string> found;
+  for (const Diagnosis& one : diagnose(State(objects, {})))
+    if (one.check == check) found.push_back(one.finding);
+  return found;
+}
+
+TEST(SameHardware, DoctorNamesNodesAndWhatIsOdd) {
+  TwoDrivers world;
+  using Texts = std::vector<std::string>;
+  EXPECT_EQ(findings_of(world.objects, "same hardware"),
+            Texts{"node a: drivers gpu.example.com and pt.example.com publish the same hardware (pci 0000:10:00.0; 2 "
+                  "pairs of devices)"});
+  auto slice = std::make_shared<api::ResourceSlice>(*world.objects.slices.at("a-pts"));
+  for (api::Device& device : slice->devices) device.attributes["resource.kubernetes.io/pciBusID"] = std::string("n/a");
+  world.objects.slices["a-pts"] = slice;
+  EXPECT_EQ(findings_of(world.objects, "same hardware").at(0),
+            "device pt.example.com/a/pt-0: attribute resource.kubernetes.io/pciBusID should name its hardware, and is "
+            "not in the form of its kind: it is ignored");
+  EXPECT_EQ(findings_of(TwoNodes().objects, "same hardware"), Texts{"no two drivers publish the same hardware"});
+}
+
 // The class says that the device plugin serves the same devices.
 TEST(SameHardware, OfADevicePluginIsSaid) {
   TwoDrivers world;
@@ -88,7 +110,7 @@ TEST(SameHardware, OfADevicePluginIsSaid) {
     State state(world.objects, options);
     const auto answer = who(state, "a/pt-2", {"ml", true});
     ASSERT_TRUE(answer);
-    const std::string wanted = use == identity::PluginUse::kPlugin ? "pt-2,device plugin," : "pt-2,free,";
+    const std::string wanted = use == identity::PluginUse::kPlugin ? "pt-2,\"device plugin\"," : "pt-2,free,";
     EXPECT_TRUE(says(render(*answer, {Format::kCsv}), wanted)) << render(*answer, {Format::kCsv});
     const std::string top = render(top_nodes(state, {}), {Format::kCsv});
     EXPECT_EQ(says(top, "1 device with the device plugin"), use == identity::PluginUse::kPlugin) << top;

@@ -1,4 +1,4 @@
-#include "pkg/inspect/verbs/plugin_checks.h"
+#include "pkg/inspect/verbs/silicon_checks.h"
 
 #include <algorithm>
 #include <map>
@@ -23,7 +23,7 @@ size_t held_devices(const State& state, const std::string& node, const std::stri
 }
 
 // The two are the same devices, by a class or by --device-plugin-resources.
-PluginFinding overlap(const State& state, const nodes::PluginNodes::Overlap& one) {
+SiliconFinding overlap(const State& state, const nodes::PluginNodes::Overlap& one) {
   const std::string serves = "node " + one.node + ": the device plugin serves " + one.resource + " (allocatable " +
                              (one.allocatable.empty() ? "0" : one.allocatable) + ", " + counted(one.pods, "pod") + ")";
   const std::string flag = "; --device-plugin " + one.driver + " is " + std::string(identity::plugin_use_name(one.use));
@@ -43,7 +43,7 @@ PluginFinding overlap(const State& state, const nodes::PluginNodes::Overlap& one
 
 // "nvidia.com/gpu" from a device plugin beside slices of driver gpu.nvidia.com, where nothing says whether they are the
 // same devices.
-void add_alike_names(const State& state, std::vector<PluginFinding>& out) {
+void add_alike_names(const State& state, std::vector<SiliconFinding>& out) {
   std::set<std::tuple<std::string, std::string, std::string>> known;
   for (const auto& one : state.plugin_overlaps) known.emplace(one.node, one.driver, one.resource);
   std::map<std::string, std::set<std::string>> drivers;
@@ -71,8 +71,51 @@ void add_alike_names(const State& state, std::vector<PluginFinding>& out) {
 
 }  // namespace
 
-std::vector<PluginFinding> plugin_findings(const State& state) {
-  std::vector<PluginFinding> out;
+std::vector<SiliconFinding> silicon_findings(const State& state) {
+  std::vector<SiliconFinding> out;
+  const inventory::DeviceIndex& devices = state.inventory.device_index();
+  const inventory::Silicon& silicon = devices.silicon();
+  struct Shared {
+    size_t pairs = 0;
+    std::string value;  // of the first pair
+  };
+  for (const inventory::NodeId node : state.inventory.nodes()) {
+    if (!silicon.any_rivals(node)) continue;
+    std::map<std::pair<std::string, std::string>, Shared> by_drivers;
+    for (const inventory::RivalPair& pair : silicon.rivals(node)) {
+      const inventory::Pool& a = *devices.pool(pair.pool);
+      const inventory::Pool& b = *devices.pool(pair.other_pool);
+      if (a.driver_text == b.driver_text) continue;
+      Shared& shared = by_drivers[std::minmax(a.driver_text, b.driver_text)];
+      if (shared.pairs++ == 0) shared.value = silicon.shared_text(a, pair.device, b, pair.other);
+    }
+    for (const auto& [drivers, shared] : by_drivers)
+      out.push_back({false,
+                     "node " + devices.node_name(node) + ": drivers " + drivers.first + " and " + drivers.second +
+                         " publish the same hardware (" + shared.value +
+                         (shared.pairs > 1 ? "; " + counted(shared.pairs, "pair") + " of devices" : "") + ")",
+                     "let this manager alone allocate both drivers' devices: it gives one of the names out at a time, "
+                     "and kube-scheduler does not"});
+  }
+  const inventory::Silicon::Findings odd = silicon.findings();
+  for (const auto& [device, attribute] : odd.malformed)
+    out.push_back({false,
+                   "device " + device.text() + ": attribute " + attribute +
+                       " should name its hardware, and is not in the form of its kind: it is ignored",
+                   "tell the driver's authors: docs/user/same-hardware.md"});
+  for (const inventory::DeviceName& device : odd.changed)
+    out.push_back({false, "device " + device.text() + " is held, and is other hardware now than when it was allocated",
+                   "let the pods that use it end, if they do not work"});
+  for (const inventory::DeviceName& device : odd.unknown)
+    out.push_back({false,
+                   "device " + device.text() +
+                       " is held, its driver has withdrawn it, and its allocation does not say what hardware it is",
+                   "see that no pod gets the same hardware under another name until it is released"});
+  return out;
+}
+
+std::vector<SiliconFinding> plugin_findings(const State& state) {
+  std::vector<SiliconFinding> out;
   for (const nodes::PluginNodes::Overlap& one : state.plugin_overlaps) out.push_back(overlap(state, one));
   add_alike_names(state, out);
   return out;
