@@ -106,6 +106,14 @@ TEST(ProtobufInformer, ANumberBeyondTheTableIsReadAsJson) {
   EXPECT_FALSE(claims.decode_protobuf(claim(field(1, "gpu"), field(2, field(9, "x")))));
   EXPECT_FALSE(claims.decode_protobuf(claim(field(1, "gpu"), field(1, field(9, "x")))));
   const std::string metadata = field(1, "p") + field(3, "ns") + field(5, "u") + field(6, "7");
+  // What devices take of the pod's node: 1.37 says it in numbers whose messages are not known.
+  const auto taking = [&](const std::string& more) {
+    const std::string cpu = field(3, field(1, "cpu") + field(2, field(1, "3")));
+    return object_type<api::Pod>().decode_protobuf(
+        enveloped("v1", "Pod", field(1, metadata) + field(3, field(21, field(1, "c") + cpu + more))));
+  };
+  EXPECT_TRUE(taking(""));
+  EXPECT_FALSE(taking(field(4, field(1, "cpu"))));
   EXPECT_TRUE(object_type<api::Pod>().decode_protobuf(
       enveloped("v1", "Pod", field(1, metadata + field(90, "x")) + field(2, field(200, "x")) + field(9, "x"))));
 }

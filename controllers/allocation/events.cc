@@ -61,7 +61,8 @@ bool resized(const api::Pod& before, const api::Pod& after) {
                      after.containers.end(), same) ||
          !std::equal(before.resized_containers.begin(), before.resized_containers.end(),
                      after.resized_containers.begin(), after.resized_containers.end(), same_status) ||
-         before.pod_requests != after.pod_requests || before.resized != after.resized;
+         before.pod_requests != after.pod_requests || before.resized != after.resized ||
+         before.claims_take != after.claims_take;
 }
 
 // Adds the pod, and the pod that is reconciled for its group.

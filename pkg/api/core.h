@@ -168,6 +168,15 @@ struct ResizedContainer {
   bool operator==(const ResizedContainer&) const = default;
 };
 
+// What devices of a claim take of the pod's node beside its containers' requests (KEP-5517). Three forms of the pod's
+// status say it, told apart by their content: `resources` of an entry of status.nodeAllocatableResourceClaimStatuses
+// (1.36), `mapping` and `overhead` of one (1.37), and status.additionalNodeAllocatableResources (on its way to 1.38).
+struct ClaimTakes {
+  std::string claim;
+  ResourceList resources;  // all of it together: of 1.37, what each container adds is in it for each that is named
+  bool operator==(const ClaimTakes&) const = default;
+};
+
 // status.reason and status.message of a pod that its kubelet did not admit.
 struct KubeletRefusal {
   std::string reason;   // "OutOfcpu"
@@ -212,6 +221,7 @@ struct Pod {
   std::vector<Condition> conditions;
   std::vector<PodResourceClaimStatus> resource_claim_statuses;
   Rare<PodExtendedResourceClaimStatus> extended_resource_claim_status;
+  Rare<std::vector<ClaimTakes>> claims_take;
   // Containers (init containers included) whose status reports other resources than the spec requests; most pods have
   // none and need no memory for them. `resized` below is the same for the pod itself.
   std::vector<ResizedContainer> resized_containers;

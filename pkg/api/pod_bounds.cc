@@ -93,6 +93,9 @@ size_t bytes(const Container& container) {
   for (const ContainerClaim& claim : container.claims) sum += bytes(claim.name) + bytes(claim.request);
   return sum;
 }
+size_t bytes(const ClaimTakes& takes) {
+  return sizeof takes + takes.claim.size() + bytes(takes.resources);
+}
 size_t bytes(const PodVolume& volume) {
   size_t sum = sizeof volume + volume.name.size() + volume.claim_name.size() + volume.image.size();
   if (volume.disk) sum += bytes(volume.disk->id) + bytes(volume.disk->monitors);
@@ -112,7 +115,7 @@ size_t bytes(const std::vector<T>& list) {
 size_t list_bytes(const Pod& pod) {
   return bytes(pod.containers) + bytes(pod.init_containers) + bytes(pod.volumes) + bytes(pod.resource_claims) +
          bytes(pod.scheduling_gates) + bytes(pod.overhead) + (pod.pod_requests ? bytes(*pod.pod_requests) : 0) +
-         pod.scheduler_name.size() + pod.priority_class_name.size();
+         (pod.claims_take ? bytes(*pod.claims_take) : 0) + pod.scheduler_name.size() + pod.priority_class_name.size();
 }
 
 using Sums = std::map<std::string, Quantity, std::less<>>;
@@ -165,6 +168,20 @@ Sums requests_of(const Statuses& statuses, const Container& container) {
   return out;
 }
 
+bool runs(const Pod& pod) {
+  return !pod.node_name.empty() && !pod.terminal();
+}
+
+// One entry that takes what all did, or nothing where the pod takes nothing.
+void merge_claims(Pod& pod) {
+  if (!pod.claims_take) return;
+  Sums sums;
+  if (runs(pod))
+    for (const ClaimTakes& one : *pod.claims_take) add_to(sums, sums_of(one.resources));
+  pod.claims_take.reset();
+  if (!sums.empty()) pod.claims_take = std::vector<ClaimTakes>{{"", texts_of(sums)}};
+}
+
 void keep_ports(const Container& from, Container& to) {
   for (const HostPort& port : from.host_ports)
     if (to.host_ports.size() < kMaxKeptEntries) to.host_ports.push_back(port);
@@ -205,10 +222,6 @@ void keep_first(std::vector<T>& list, size_t most) {
   list.shrink_to_fit();
 }
 
-bool runs(const Pod& pod) {
-  return !pod.node_name.empty() && !pod.terminal();
-}
-
 size_t most_claims(const Pod& pod) {
   const bool all_named =
       std::all_of(pod.resource_claims.begin(), pod.resource_claims.end(),
@@ -234,6 +247,7 @@ void drop_lists(Pod& pod) {
   keep_first(pod.resource_claims, most_claims(pod));
   // Two gates hold the pod as thousands do; which ones is not known any more.
   if (pod.scheduling_gates.size() > 1) pod.scheduling_gates = std::vector<std::string>(2);
+  merge_claims(pod);
   pod.overhead = texts_of(sums_of(pod.overhead));
   if (pod.pod_requests) *pod.pod_requests = texts_of(sums_of(*pod.pod_requests));
   for (std::string* name : {&pod.scheduler_name, &pod.priority_class_name})

@@ -243,6 +243,25 @@ TEST_F(Release, GroupsOfGroupsWithTheirGate) {
   Json changed = answer_;
   changed["spec"]["schedulingPolicy"]["gang"]["minGroupCount"] = 1;
   EXPECT_EQ(ask("PUT", alpha + "compositepodgroups/c", changed), 422);
+  // Its status has conditions, which kube-scheduler writes; the object itself does not change them.
+  ASSERT_EQ(ask("GET", alpha + "compositepodgroups/c"), 200);
+  const Json bare = answer_;
+  Json placed = bare;
+  placed["status"]["conditions"] = {{{"type", "CompositePodGroupInitiallyScheduled"},
+                                     {"status", "True"},
+                                     {"reason", "Scheduled"},
+                                     {"message", ""},
+                                     {"lastTransitionTime", "2026-01-01T00:00:00Z"}}};
+  ASSERT_EQ(ask("PUT", alpha + "compositepodgroups/c/status", placed), 200) << answer_.dump();
+  EXPECT_EQ(answer_["status"], placed["status"]);
+  Json labelled = answer_;
+  labelled["metadata"]["labels"] = {{"a", "b"}};
+  labelled["status"] = Json::object();
+  ASSERT_EQ(ask("PUT", alpha + "compositepodgroups/c", labelled), 200) << answer_.dump();
+  EXPECT_EQ(answer_["status"], placed["status"]);
+  placed["status"]["conditions"][0]["status"] = "Perhaps";
+  placed["metadata"].erase("resourceVersion");
+  EXPECT_EQ(ask("PUT", alpha + "compositepodgroups/c/status", placed), 422);
   ASSERT_EQ(ask("POST", beta + "podgroups", part), 201) << answer_.dump();
   EXPECT_EQ(ask("GET", alpha + "podgroups/g"), 200) << "v1alpha3 has all three";
   EXPECT_EQ(answer_["apiVersion"], "scheduling.k8s.io/v1alpha3");

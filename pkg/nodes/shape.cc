@@ -124,14 +124,16 @@ std::string node_shape(const api::Pod& pod) {
   if (pod.node_affinity) text.add(*pod.node_affinity);
   text.add(pod.containers).add(pod.init_containers).add(pod.overhead);
   if (pod.pod_requests) text.add(*pod.pod_requests);
+  if (pod.claims_take)
+    for (const api::ClaimTakes& takes : *pod.claims_take) text.add("takes").add(takes.resources);
   return text.text();
 }
 
 bool has_same_node_shape(const api::Pod& a, const api::Pod& b) {
   const auto fields = [](const api::Pod& pod) {
     return std::tie(pod.metadata.ns, pod.node_selector, pod.tolerations, pod.node_affinity, pod.containers,
-                    pod.init_containers, pod.overhead, pod.pod_requests, pod.pod_affinity, pod.pod_anti_affinity,
-                    pod.topology_spread, pod.volumes);
+                    pod.init_containers, pod.overhead, pod.pod_requests, pod.claims_take, pod.pod_affinity,
+                    pod.pod_anti_affinity, pod.topology_spread, pod.volumes);
   };
   return fields(a) == fields(b);
 }

@@ -192,7 +192,8 @@ void Cluster::count(PlacedPod& pod, int64_t sign) {
 }
 
 Charge Cluster::charge_of(const api::Pod& pod) {
-  if (!pod.resized_containers.empty() || pod.resized) return bound_charge(pod);  // the status counts too
+  if (!pod.resized_containers.empty() || pod.resized || pod.claims_take)
+    return bound_charge(pod);  // the status counts too
   const auto fields = [](const auto& of) {
     return std::tie(of.containers, of.init_containers, of.overhead, of.pod_requests);
   };

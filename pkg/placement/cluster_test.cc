@@ -27,6 +27,7 @@ api::Pod pod_of(uint64_t bits) {
     resized.resources.in_force["cpu"] = "7";
   }
   if (bits & 64) pod.resized = api::ResizedResources{{{"cpu", "9"}}, {}};
+  if (bits & 128) pod.claims_take = std::vector<api::ClaimTakes>{{"c", {{"cpu", bits & 1 ? "3" : "4"}}}};
   return pod;
 }
 
@@ -36,7 +37,7 @@ TEST(Cluster, APodTakesWhatItsFieldsSayWhicheverPodCameBefore) {
   SeededRandom random(seed);
   Cluster cluster;
   for (int round = 0; round < 4000; ++round) {
-    const api::Pod pod = pod_of(random.below(128));
+    const api::Pod pod = pod_of(random.below(256));
     cluster.set_pod(pod, "n1", false);
     const PlacedPod* placed = cluster.pod(pod.metadata.uid);
     ASSERT_NE(placed, nullptr);

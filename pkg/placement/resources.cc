@@ -122,6 +122,12 @@ Result<Exact> container_totals(const api::Pod& pod, const Counting& how) {
     }
   }
   raise_to(running, starting);
+  if (!pod.claims_take) return running;
+  for (const api::ClaimTakes& takes : *pod.claims_take) {
+    Result<Exact> taken = exact_of(takes.resources);
+    if (!taken) return fail(taken.error().wrap("what claim " + quote(takes.claim) + " takes of the node"));
+    add_to(running, *taken);
+  }
   return running;
 }
 

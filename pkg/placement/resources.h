@@ -39,10 +39,10 @@ struct Charge {
 };
 
 // The requests of a pending pod: the sum over containers and sidecars, or what some init container needs beside the
-// sidecars started before it, whichever is more; pod-level requests replace that for the resources they name;
-// overhead is added (KEP-753, KEP-2837, k8s.io/component-helpers resource.PodRequests). Resources for which
-// `ignored` is true are left out (those that a claim provides instead of the node). The error names the container
-// and resource.
+// sidecars started before it, whichever is more; what devices of its claims take by its status is added; pod-level
+// requests replace that for the resources they name; overhead is added (KEP-753, KEP-2837, k8s.io/component-helpers
+// resource.PodRequests). Resources for which `ignored` is true are left out (those that a claim provides instead of the
+// node). The error names the container and resource.
 Result<Charge> pending_charge(const api::Pod& pod, const std::function<bool(const std::string&)>& ignored = nullptr);
 
 // What a bound pod takes from its node. During an in-place resize that is the largest of its spec's request, what the

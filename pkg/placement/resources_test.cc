@@ -130,6 +130,35 @@ TEST(BoundCharge, ResizesOfTheWholePod) {
   EXPECT_EQ(pending_charge(pod)->cpu, 2000);
 }
 
+// KEP-5517 in its three forms. Pod-level requests take the place of all of it for the resources that they name.
+TEST(BoundCharge, WhatDevicesTakeOfTheNodeIsAdded) {
+  const auto taking = [](const std::string& spec, const std::string& status) {
+    return bound_charge(pod_with(R"({"nodeName": "n", "overhead": {"cpu": "10m"},
+        "containers": [{"name": "a", "resources": {"requests": {"cpu": "1"}}}], "initContainers": [
+        {"name": "i", "resources": {"requests": {"cpu": "1500m"}}}])" +
+                                     spec + "}",
+                                 status));
+  };
+  const std::string of136 = R"({"nodeAllocatableResourceClaimStatuses": [
+      {"resourceClaimName": "c", "containers": ["a"], "resources": {"cpu": "3", "memory": "1Gi"}},
+      {"resourceClaimName": "d", "containers": ["a"], "resources": {"cpu": "250m", "hugepages-2Mi": "4Mi"}}]})";
+  const Charge charge = taking("", of136);
+  EXPECT_EQ(charge.cpu, 1500 + 3250 + 10);
+  EXPECT_EQ(charge.score_cpu, charge.cpu);
+  EXPECT_EQ(charge.memory, 1 << 30);
+  EXPECT_THAT(charge.others, ElementsAre(Pair("hugepages-2Mi", 4 << 20)));
+  EXPECT_EQ(taking(R"(, "resources": {"requests": {"cpu": "5"}})", of136).cpu, 5010);
+
+  const std::string lists = R"("containers": ["a", "i", "b"],
+      "mapping": [{"name": "cpu", "quantity": "2"}],
+      "overhead": [{"name": "cpu", "perPod": "100m", "perContainer": "7m"}, {"name": "memory", "perContainer": "1Mi"}]}]})";
+  for (const std::string& begin : {R"({"nodeAllocatableResourceClaimStatuses": [{"resourceClaimName": "c", )",
+                                   R"({"additionalNodeAllocatableResources": [{"source": {"name": "c"}, )"}) {
+    EXPECT_EQ(taking("", begin + lists).cpu, 1500 + 2100 + 21 + 10);
+    EXPECT_EQ(taking("", begin + lists).memory, 3 << 20);
+  }
+}
+
 TEST(Ports, ConflictByPortProtocolAndAddress) {
   EXPECT_TRUE(ports_conflict({80, "TCP", "0.0.0.0"}, {80, "TCP", "10.0.0.1"}));
   EXPECT_FALSE(ports_conflict({80, "TCP", "10.0.0.2"}, {80, "TCP", "10.0.0.1"}));
@@ -156,7 +185,9 @@ TEST(BoundCharge, MergedContainersTakeTheSameOfTheNode) {
       init += comma + container(i, sidecar ? "3500u" : "900", sidecar ? R"(, "restartPolicy": "Always")" : "");
     }
     return pod_with(R"({"nodeName": "n", "overhead": {"cpu": "7m"}, "containers": [)" + main +
-                    R"(], "initContainers": [)" + init + "]}");
+                        R"(], "initContainers": [)" + init + "]}",
+                    R"({"nodeAllocatableResourceClaimStatuses": [{"resources": {"cpu": "1"}},
+                        {"resources": {"cpu": "1", "memory": "1"}}]})");
   };
   api::Pod whole = pod(0, 0);
   for (int i = 0; i < 400; i += 20) {
@@ -171,6 +202,8 @@ TEST(BoundCharge, MergedContainersTakeTheSameOfTheNode) {
   const Charge one = bound_charge(merged), other = bound_charge(whole);
   EXPECT_GT(one.cpu, 900'000);
   EXPECT_EQ(one.cpu, other.cpu);
+  EXPECT_EQ(merged.claims_take->size(), 1u);
+  EXPECT_EQ(one.memory, other.memory);
   EXPECT_EQ(one.others, other.others);
   for (const api::HostPort& port : other.ports) EXPECT_THAT(one.ports, ::testing::Contains(port));
 }

@@ -370,6 +370,7 @@ bool is_listed(const std::string& place) {
                                                 ".consumedCapacity (key)",
                                                 ".nodeAllocatableResourceMappings (key)",
                                                 ".nodeAllocatableResources (key)",
+                                                ".nodeAllocatableResourceClaimStatuses.resources (key)",
                                                 ".compatibilityGroups",
                                                 ".partitionTypeAttribute",
                                                 ".derivedAttributes.name",

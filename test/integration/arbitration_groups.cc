@@ -95,7 +95,7 @@ void ArbitrationModel::drop_ended_groups() {
     });
     if (gone == 0) continue;
     if (pruned->status.reserved_for.empty() && pruned->metadata.has_finalizer(api::kDeleteProtectionFinalizer)) {
-      freed(*pruned, "kube-controller-manager");
+      freed(*pruned, "kube-controller-manager", revision_);
       pruned->status.allocation.reset();
     }
     changed.push_back(std::move(pruned));
@@ -127,6 +127,12 @@ void ArbitrationModel::bind_stock_members() {
   ++stats_.stock_bound;
   use(*pod, *claim);
   put<api::Pod>(pods_, pod->metadata.key(), pod);
+  stock_bound_at_[pod->metadata.key()] = revision_;
+}
+
+bool ArbitrationModel::is_bound_unseen(const std::string& pod, uint64_t seen) const {
+  const auto bound = stock_bound_at_.find(pod);
+  return bound != stock_bound_at_.end() && bound->second > seen;
 }
 
 // What kubelet asks: reserved for the pod, or for the PodGroup that it names.

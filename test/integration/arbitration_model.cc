@@ -109,13 +109,14 @@ void ArbitrationModel::put(Table<T>& table, const std::string& key, std::shared_
   }
 }
 
-ArbitrationModel::Applied ArbitrationModel::apply(const reconcile::Write& write) {
-  const Applied applied = write.object.kind == reconcile::Kind::kPod ? apply_to_pod(write) : apply_to_claim(write);
+ArbitrationModel::Applied ArbitrationModel::apply(const reconcile::Write& write, uint64_t seen) {
+  const Applied applied =
+      write.object.kind == reconcile::Kind::kPod ? apply_to_pod(write) : apply_to_claim(write, seen);
   if (!applied.answer) ++stats_.conflicts;
   return applied;
 }
 
-ArbitrationModel::Applied ArbitrationModel::apply_to_claim(const reconcile::Write& write) {
+ArbitrationModel::Applied ArbitrationModel::apply_to_claim(const reconcile::Write& write, uint64_t seen) {
   const std::string key = write.object.store_key();
   const auto found = claims_.objects.find(key);
   if (found == claims_.objects.end() || found->second->metadata.uid != write.object.uid)
@@ -140,7 +141,7 @@ ArbitrationModel::Applied ArbitrationModel::apply_to_claim(const reconcile::Writ
       if (write.purpose == "withdraw") ++stats_.withdrawals;
       const auto users = protocol::users_of(*claim);  // the lifecycle controller frees such claims too
       if (std::any_of(users.begin(), users.end(), [](const auto& user) { return user.left; })) ++stats_.left_unbound;
-      freed(*claim, write.purpose);
+      freed(*claim, write.purpose, seen);
       claim->status.allocation.reset();
     }
   }
@@ -289,10 +290,16 @@ void ArbitrationModel::stop_using(const api::ResourceClaim& claim, const std::st
 }
 
 // A writer removes the allocation.
-void ArbitrationModel::freed(const api::ResourceClaim& claim, const std::string& by) {
-  for (const std::string& pod : ungated_with_[claim.metadata.uid])
+void ArbitrationModel::freed(const api::ResourceClaim& claim, const std::string& by, uint64_t seen) {
+  for (const std::string& pod : ungated_with_[claim.metadata.uid]) {
+    if (is_bound_unseen(pod, seen)) {
+      ++stats_.unseen;
+      stop_using(claim, pod);
+      continue;
+    }
     violations_.push_back("claim " + claim.metadata.key() + " was taken from " + pod +
                           ", which was launched with it, by " + by);
+  }
   ungated_with_.erase(claim.metadata.uid);
 }
 

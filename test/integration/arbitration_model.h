@@ -99,7 +99,8 @@ struct ArbitrationStats {
            groups = 0, groups_launched = 0, joiners = 0, bindings = 0, foreign_bindings = 0, lost_requests = 0,
            left_unbound = 0,  // allocations freed after a pod without a gate left
       group_members = 0, groups_ended = 0, stock_bound = 0,
-           forged_early = 0;  // true marks of allocations that are not proven yet
+           unseen = 0,   // claims freed under a pod of kube-scheduler's whose binding the writer had not seen
+      forged_early = 0;  // true marks of allocations that are not proven yet
 };
 
 class ArbitrationModel {
@@ -138,8 +139,9 @@ class ArbitrationModel {
 
   template <typename T>
   void put(Table<T>& table, const std::string& key, std::shared_ptr<const T> object);
-  Applied apply(const reconcile::Write& write);
-  Applied apply_to_claim(const reconcile::Write& write);
+  // `seen`: the revision up to which the writer saw pods when it decided that.
+  Applied apply(const reconcile::Write& write, uint64_t seen);
+  Applied apply_to_claim(const reconcile::Write& write, uint64_t seen);
   Applied apply_to_pod(const reconcile::Write& write);
   Applied bind(const reconcile::Write& write);
   void bind_by_others(bool only_leaving);
@@ -155,7 +157,9 @@ class ArbitrationModel {
   void lift_gate(const api::Pod& pod);
   void use(const api::Pod& pod, const api::ResourceClaim& claim);
   void stop_using(const api::ResourceClaim& claim, const std::string& pod);
-  void freed(const api::ResourceClaim& claim, const std::string& by);
+  void freed(const api::ResourceClaim& claim, const std::string& by, uint64_t seen);
+  // docs/design/arbitration.md, "A PodGroup whose pods have several schedulers".
+  bool is_bound_unseen(const std::string& pod, uint64_t seen) const;
   void unreserve();
   void turn_node();
   bool is_cordoned(const std::string& node) const;
@@ -210,6 +214,7 @@ class ArbitrationModel {
   Table<api::ResourceClaim> claims_;
   std::vector<std::shared_ptr<const api::Node>> nodes_;
   std::map<std::string, std::shared_ptr<const api::PodGroup>> pod_groups_;
+  std::map<std::string, uint64_t> stock_bound_at_;     // pods of kube-scheduler's: revision of the binding
   std::map<std::string, std::string> claim_of_group_;  // by the key of a PodGroup: the name of its claim
   std::set<std::string> unreserved_;     // keys of claims whose group kube-scheduler took out of the reservations once
   std::set<std::string> ending_groups_;  // keys of PodGroups that are being deleted

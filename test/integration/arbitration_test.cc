@@ -147,13 +147,15 @@ void walk_with_group_claims(ArbitrationOptions options) {
   std::printf(
       "%llu steps: %llu pods of PodGroups, %llu PodGroups deleted, %llu pods launched, %llu bound, %llu of "
       "kube-scheduler's; %llu proofs, %llu withdrawals, %llu pods added to the users of a claim, %llu taken off, %llu "
-      "claims left, %llu crashes\n",
+      "claims left, %llu crashes, %llu claims freed under a binding of kube-scheduler's that was not seen yet\n",
       static_cast<unsigned long long>(s.steps), static_cast<unsigned long long>(s.group_members),
       static_cast<unsigned long long>(s.groups_ended), static_cast<unsigned long long>(s.released),
       static_cast<unsigned long long>(s.bindings), static_cast<unsigned long long>(s.stock_bound),
       static_cast<unsigned long long>(s.proofs), static_cast<unsigned long long>(s.withdrawals),
       static_cast<unsigned long long>(s.enlisted), static_cast<unsigned long long>(s.unlisted),
-      static_cast<unsigned long long>(s.left), static_cast<unsigned long long>(s.crashes));
+      static_cast<unsigned long long>(s.left), static_cast<unsigned long long>(s.crashes),
+      static_cast<unsigned long long>(s.unseen));
+  EXPECT_LE(s.unseen, s.stock_bound / 100);
   EXPECT_GT(s.group_members, steps / 1000);
   EXPECT_GT(s.groups_ended, steps / 20'000);
   EXPECT_GT(s.withdrawals, 0u);

@@ -215,7 +215,8 @@ void ModelWriter::perform(const reconcile::Write& write, std::function<void(Resu
     }
   }
   if (write.purpose == "announce-unbound") announced_.insert(write.object.uid);
-  requests_.push_back({model_.options_.without == Without::kOrder ? in_one_write(write) : write, std::move(done)});
+  requests_.push_back({model_.options_.without == Without::kOrder ? in_one_write(write) : write, std::move(done),
+                       pods_core_.stream_revision()});
 }
 
 reconcile::Write ModelWriter::in_one_write(reconcile::Write write) const {
@@ -275,7 +276,7 @@ bool ModelWriter::send_one(size_t which, bool lose) {
     answers_.push_back(
         {{fail(Code::kUnavailable, "connection reset by peer"), nullptr, nullptr}, std::move(request.done)});
   else
-    answers_.push_back({model_.apply(request.write), std::move(request.done)});
+    answers_.push_back({model_.apply(request.write, request.seen), std::move(request.done)});
   return true;
 }
 

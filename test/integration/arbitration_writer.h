@@ -56,6 +56,7 @@ class ModelWriter : public manager::ObjectApi,
   struct Request {
     reconcile::Write write;
     std::function<void(Result<uint64_t>)> done;
+    uint64_t seen = 0;  // of pods
   };
   struct Answer {
     ArbitrationModel::Applied applied;

@@ -1,5 +1,5 @@
-// The alpha gates of 1.37 off, on, and switched off while pods wait: the API server stores the fields, and the manager
-// is started anew with other gates.
+// The gates of 1.36 and the alpha gates of 1.37 off, on, and switched off while pods wait: the API server stores the
+// fields, and the manager is started anew with other gates.
 #include <gtest/gtest.h>
 
 #include <nlohmann/json.hpp>
@@ -42,6 +42,42 @@ const Row kRows[] = {
      },
      [](Json&) {}},
     {"DRAOptionalNodeOperations", [](std::vector<Json>& slices) { slices[0]["spec"]["skipNodeOperations"] = {"*"}; },
+     [](Json&) {}},
+    // Those of 1.36 are on by default, and an administrator may switch them off.
+    {"DRAPrioritizedList", [](std::vector<Json>&) {},
+     [](Json& claim) {
+       Json& request = claim["spec"]["devices"]["requests"][0];
+       Json only = request["exactly"];
+       only["name"] = "only";
+       request = {{"name", request["name"]}, {"firstAvailable", {only}}};
+     }},
+    {"DRAPartitionableDevices",
+     [](std::vector<Json>& slices) {
+       Json counters = slices[0];
+       counters["metadata"]["name"] = "counters";
+       counters["spec"].erase("devices");
+       counters["spec"]["sharedCounters"] = {{{"name", "set"}, {"counters", {{"memory", {{"value", "8"}}}}}}};
+       slices[0]["spec"]["devices"][0]["consumesCounters"] = {
+           {{"counterSet", "set"}, {"counters", {{"memory", {{"value", "8"}}}}}}};
+       slices.push_back(counters);
+       for (Json& slice : slices) slice["spec"]["pool"]["resourceSliceCount"] = 2;
+     },
+     [](Json&) {}},
+    {"DRAConsumableCapacity",
+     [](std::vector<Json>& slices) {
+       Json& device = slices[0]["spec"]["devices"][0];
+       device["allowMultipleAllocations"] = true;
+       device["capacity"] = {{"memory", {{"value", "8"}}}};
+     },
+     [](Json& claim) {
+       claim["spec"]["devices"]["requests"][0]["exactly"]["capacity"] = {{"requests", {{"memory", "8"}}}};
+     }},
+    {"DRADeviceBindingConditions",
+     [](std::vector<Json>& slices) {
+       Json& device = slices[0]["spec"]["devices"][0];
+       device["bindingConditions"] = {"Attached"};
+       device["bindingFailureConditions"] = {"Broken"};
+     },
      [](Json&) {}},
 };
 

@@ -5,6 +5,7 @@
 #include "pkg/protocol/promise.h"
 #include "pkg/protocol/proof.h"
 #include "test/integration/feature_scenarios.h"
+#include "test/integration/group_claim_scenarios.h"
 #include "test/integration/groups.h"
 #include "test/integration/preempting.h"
 #include "test/integration/scenario.h"
@@ -424,6 +425,7 @@ std::vector<Scenario> make_scenarios() {
   four.devices = 4;
   all.push_back({"preemption", four, [](ProcessOptions& process) { switch_on(process.manager); }, play_preemption});
   for (Scenario& scenario : feature_scenarios()) all.push_back(std::move(scenario));
+  for (Scenario& scenario : group_claim_scenarios()) all.push_back(std::move(scenario));
   return all;
 }
 

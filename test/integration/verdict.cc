@@ -5,6 +5,7 @@
 
 #include "pkg/api/decode/decode.h"
 #include "pkg/inventory/inventory.h"
+#include "pkg/protocol/group_claims.h"
 #include "pkg/protocol/pod_claims.h"
 #include "pkg/protocol/proof.h"
 
@@ -92,7 +93,7 @@ class Inspection {
           std::find_if(claims_.begin(), claims_.end(), [&](const auto& c) { return c.metadata.key() == key; });
       if (claim == claims_.end() || !claim->status.allocation)
         say(name + " is bound, and its claim " + key + " is not allocated");
-      else if (!protocol::is_reserved_for(*claim, pod.metadata.uid))
+      else if (!protocol::is_reserved_for(*claim, pod.metadata.uid) && !protocol::is_reserved_for_group_of(pod, *claim))
         say(name + " is bound, and its claim " + key + " is not reserved for it");
     }
   }

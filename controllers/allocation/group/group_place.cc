@@ -47,6 +47,7 @@ void GroupReconcile::decide(uint32_t needed) {
     return say(
         "its groups are placed together, and the annotations same-across-members of one of them cannot be "
         "combined with that; take them away, or the group above");
+  if (const std::string why = why_no_inner_domain(); !why.empty()) return say(why, Fit::kNowhere);
   gang::GangRequest request;
   request.uid = members_.group.key();
   request.name = members_.group.shown();

@@ -78,6 +78,8 @@ class GroupReconcile {
   // True: members of groups that are not complete gave back what they hold, so that none is placed without the others.
   bool withdraw_incomplete();
   void add_parts(gang::GangRequest& request, const std::vector<size_t>& asked, uint32_t needed) const;
+  // A group below another requires a domain, and has a pod without claims. A clause; empty: none.
+  std::string why_no_inner_domain() const;
   // "2 of 3 groups are ready; group ml/w1 has 1 of 4 members".
   std::string how_many_are(bool Member::*what, const char* word) const;
   std::vector<Member*> strays_of_parts();

@@ -108,6 +108,21 @@ void GroupReconcile::add_parts(gang::GangRequest& request, const std::vector<siz
   }
 }
 
+// Where a pod without claims starts is chosen after the search, and then only the domain of the whole is known.
+std::string GroupReconcile::why_no_inner_domain() const {
+  if (!members_.whole) return "";
+  const std::vector<WholePart>& parts = members_.whole->parts;
+  for (const Member& member : pods_) {
+    if (!member.context.state.claims.empty()) continue;
+    for (uint32_t p = member.part; parts[p].parent; p = *parts[p].parent)
+      if (!parts[p].topology.required.empty())
+        return "pod " + member.context.pod.metadata.name + " has no claims, and that " + parts[p].group.shown() +
+               " is in one domain of " + parts[p].topology.required +
+               " is only kept for pods with claims; give the pod a claim, or require the topology of the group above";
+  }
+  return "";
+}
+
 std::string GroupReconcile::how_many_are(bool Member::*what, const char* word) const {
   const std::vector<WholePart>& parts = members_.whole->parts;
   const std::vector<uint32_t> counts = count_by_part(what);

@@ -166,5 +166,38 @@ TEST_F(WholeTest, EachGroupInADomainOfItsOwnInsideThatOfTheWhole) {
   EXPECT_EQ(pass("a").find("allocate"), std::string::npos);
 }
 
+// The whole's domain counts for pods without claims, too; one of a child is refused by name, not ignored.
+TEST_F(WholeTest, ADomainOfAChildNeedsClaims) {
+  group("whole", 0, "2");
+  group("w1", 2);
+  group("w2", 1);
+  for (const auto& [name, of] : {std::pair("a", "w1"), std::pair("b", "w1"), std::pair("c", "w2")}) member(name, of);
+  api::Pod bare = make_pod("b", {});
+  bare.metadata.creation_timestamp = "2026-01-01T00:00:01Z";
+  bare.pod_group_name = "w1";
+  view.put(bare);
+  api::PodGroup& child = view.groups[GroupApi::kCore].at("default/w1");
+  child.topology_key = "rack";
+  EXPECT_EQ(pass("a").find("allocate"), std::string::npos);
+  EXPECT_NE(event().note.find("pod b has no claims, and that group default/w1 is in one domain of rack is only kept"),
+            std::string::npos)
+      << event().note;
+  child.topology_key.clear();
+  EXPECT_EQ(pass("a"), "allocate ca, allocate cc");
+}
+
+TEST_F(WholeTest, RailsOfAllMembersAreRefusedByName) {
+  group("whole", 0, "2");
+  group("w1", 1);
+  group("w2", 1);
+  for (const auto& [name, of] : {std::pair("a", "w1"), std::pair("b", "w2")}) member(name, of);
+  api::Pod asking = *view.pod("default/b");
+  asking.metadata.annotations["dra-controller-manager/same-across-members"] = "cb/gpu by rail.test/rail";
+  view.put(asking);
+  EXPECT_EQ(pass("a").find("allocate"), std::string::npos);
+  EXPECT_NE(event().note.find("same-across-members of one of them cannot be combined with that"), std::string::npos)
+      << event().note;
+}
+
 }  // namespace
 }  // namespace dra::allocation

@@ -73,6 +73,9 @@ TEST_F(Unparking, APodThatIsBoundUnparksThePodsThatWaitForPods) {
   smaller.containers.resize(1);
   smaller.containers[0].requests["cpu"] = "1";
   EXPECT_EQ(unparks(&bound, &smaller), std::vector<Cause>{"capacity"}) << "resized in place";
+  api::Pod taking = bound;
+  taking.claims_take = std::vector<api::ClaimTakes>{{"c", {{"cpu", "1"}}}};
+  EXPECT_EQ(unparks(&taking, &bound), std::vector<Cause>{"capacity"}) << "its devices take less of the node";
   EXPECT_EQ(unparks(&bound, nullptr), std::vector<Cause>{"capacity"}) << "who waits for pods waits for capacity, too";
 
   view.put(make_pod("w", {"c"}));

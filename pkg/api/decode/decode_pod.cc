@@ -1,9 +1,11 @@
 // decode<T>() for Pod and its parts.
 #include <algorithm>
+#include <iterator>
 #include <limits>
 
 #include "pkg/api/decode/decode_entry.h"
 #include "pkg/api/pod_bounds.h"
+#include "pkg/api/quantity.h"
 #include "pkg/api/release.h"
 #include "pkg/base/strings.h"
 #include "pkg/base/timestamp.h"
@@ -337,6 +339,70 @@ bool read_refusal(const WireValue& v, Pod& out, Trouble& t) {
   return true;
 }
 
+// A sum with more digits than a quantity can have exceeds every node, and so does the larger operand.
+Quantity saturating_sum(const Quantity& a, const Quantity& b) {
+  const Result<Quantity> both = a.add(b);
+  return both ? *both : std::max(a, b);
+}
+
+void add_amount(ResourceList& sum, const std::string& name, const std::string& text, size_t times) {
+  std::string& total = sum[name];
+  const Result<Quantity> one = Quantity::parse(text), before = Quantity::parse(total.empty() ? "0" : total);
+  if (!one || !before) return;  // no API server stores it
+  Quantity both = *before, doubled = *one;
+  for (; times > 0; times /= 2) {
+    if (times % 2 == 1) both = saturating_sum(both, doubled);
+    if (times > 1) doubled = saturating_sum(doubled, doubled);
+  }
+  total = both.to_string();
+}
+
+// `mapping` and `overhead` of an entry: lists of a resource's name and amounts.
+bool read_amounts(const WireValue& list, size_t containers, ResourceList& sum, Trouble& t) {
+  return each_object(list, t, [&](const WireValue& one) {
+    std::string name, amount, per_pod, per_container;
+    const auto text = [&](std::string_view member, std::string& out) {
+      return field_with(one, member, t, [&](const WireValue& q) { return read_quantity(q, out, t); });
+    };
+    if (!expect_object(one, t) || !field(one, "name", name, t) || !text("quantity", amount) ||
+        !text("perPod", per_pod) || !text("perContainer", per_container))
+      return false;
+    if (!amount.empty()) add_amount(sum, name, amount, 1);
+    if (!per_pod.empty()) add_amount(sum, name, per_pod, 1);
+    if (!per_container.empty()) add_amount(sum, name, per_container, containers);
+    return true;
+  });
+}
+
+// An entry of either list, in any of its forms (ClaimTakes).
+bool read_claim_takes(const WireValue& v, ClaimTakes& out, Trouble& t) {
+  std::vector<std::string> containers;
+  if (!expect_object(v, t) || !field(v, "resourceClaimName", out.claim, t) ||
+      !section(v, "source", t, [&](const WireValue& source) { return field(source, "name", out.claim, t); }) ||
+      !field(v, "containers", containers, t) || !quantities(v, "resources", out.resources, t))
+    return false;
+  for (const char* list : {"mapping", "overhead"})
+    if (!field_with(v, list, t,
+                    [&](const WireValue& l) { return read_amounts(l, containers.size(), out.resources, t); }))
+      return false;
+  return true;
+}
+
+bool read_claims_take(const WireValue& v, Pod& out, Trouble& t) {
+  for (const char* member : {"nodeAllocatableResourceClaimStatuses", "additionalNodeAllocatableResources"}) {
+    std::vector<ClaimTakes> read;
+    if (!field_with(v, member, t, [&](const WireValue& list) { return read_list(list, read, t, read_claim_takes); }))
+      return false;
+    if (read.empty()) continue;
+    if (!out.claims_take) out.claims_take.emplace();
+    std::move(read.begin(), read.end(), std::back_inserter(*out.claims_take));
+  }
+  // Numbers that the table lacks say how much, too: then the reflector reads JSON, which has their names.
+  if (!out.claims_take || v.unknown_number().empty()) return true;
+  t.out_of_range(v.unknown_number());
+  return t.in_member("nodeAllocatableResourceClaimStatuses");
+}
+
 bool read_pod_status(const WireValue& v, Pod& out, Trouble& t) {
   return field(v, "phase", out.phase, t) && read_refusal(v, out, t) && read_start(v, out, t) &&
          field(v, "nominatedNodeName", out.nominated_node_name, t) && field(v, "conditions", out.conditions, t) &&
@@ -348,7 +414,7 @@ bool read_pod_status(const WireValue& v, Pod& out, Trouble& t) {
                     [&](const WireValue& s) {
                       return read_extended_status(s, out.extended_resource_claim_status.emplace(), t);
                     }) &&
-         read_container_and_pod_resources(v, out, t);
+         read_claims_take(v, out, t) && read_container_and_pod_resources(v, out, t);
 }
 
 }  // namespace

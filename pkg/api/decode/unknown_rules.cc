@@ -63,7 +63,9 @@ constexpr auto kUnwatched =
     std::to_array<std::string_view>({"ResourceClaimStatus", "AllocatedDeviceStatus", "NetworkDeviceData",
                                      "ResourceClaimTemplate", "ResourceClaimTemplateSpec"});
 constexpr auto kWatchedOfCore =
-    std::to_array<std::string_view>({"NodeSelector", "NodeSelectorTerm", "NodeSelectorRequirement"});
+    std::to_array<std::string_view>({"NodeSelector", "NodeSelectorTerm", "NodeSelectorRequirement",
+                                     // 1.37 says in 4 and 5, whose messages have not been seen, what a pod takes
+                                     "NodeAllocatableResourceClaimStatus"});
 
 template <class List>
 bool contains(const List& list, std::string_view name) {

@@ -22,6 +22,7 @@ constexpr Gate kGates[] = {
     {"DRAOptionalNodeOperations", 37, true},
     {"DRAPartitionableDevicesType", 37, true},
     {"DRAResourcePoolStatus", 36},
+    {"DRAWorkloadResourceClaims", 36},
 };
 const Gate* gate_named(std::string_view name) {
   const auto* found = std::find_if(std::begin(kGates), std::end(kGates), [&](const Gate& g) { return g.name == name; });

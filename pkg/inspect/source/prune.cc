@@ -104,8 +104,8 @@ void prune_pod(json& pod) {
   }
   if (const auto status = pod.find("status"); status != pod.end())
     keep_only(*status, {"phase", "startTime", "nominatedNodeName", "conditions", "resourceClaimStatuses",
-                        "extendedResourceClaimStatus", "containerStatuses", "initContainerStatuses", "resources",
-                        "allocatedResources"});
+                        "extendedResourceClaimStatus", "nodeAllocatableResourceClaimStatuses", "containerStatuses",
+                        "initContainerStatuses", "resources", "allocatedResources"});
 }
 
 // Handles and names of secrets are confidential.

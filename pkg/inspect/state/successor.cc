@@ -127,6 +127,7 @@ void clear_status(api::Pod& pod) {
   pod.conditions.clear();
   pod.resource_claim_statuses.clear();
   pod.extended_resource_claim_status.reset();
+  pod.claims_take.reset();
   pod.resized_containers.clear();
   pod.unhealthy_devices.clear();
   pod.resized.reset();

@@ -141,6 +141,7 @@ Objects before_decision(const Objects& objects, const std::vector<PodPtr>& pods)
     auto copy = std::make_shared<api::Pod>(*pod);
     copy->node_name.clear();
     copy->extended_resource_claim_status.reset();
+    copy->claims_take.reset();
     remove_pin(*copy, claims);
     before.pods[pod->metadata.key()] = std::move(copy);
   }

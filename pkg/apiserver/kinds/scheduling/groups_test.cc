@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "pkg/apiserver/kinds/scheduling/kinds.h"
+#include "pkg/apiserver/model/release.h"
 #include "pkg/apiserver/validation/json_read.h"
 
 namespace dra::apiserver {
@@ -58,6 +59,48 @@ TEST(PodGroupKind, FieldsOfGatesThatAreOffAreDropped) {
       "priorityClassName": "no", "disruptionMode": "odd", "resourceClaims": [{"name": "A_"}]})")}};
   kind->prepare_for_create({}, object);
   EXPECT_EQ(object["spec"], Json::parse(R"({"schedulingPolicy": {"gang": {"minCount": 2}}, "disruptionMode": "Pod"})"));
+}
+
+// The causes of the real server, recorded as podgroup-claims and podgroup-crud.
+TEST(PodGroupKind, ClaimsAreKeptAndCheckedWithTheirGate) {
+  ASSERT_TRUE(serve_release("1.36", "DRAWorkloadResourceClaims=true"));
+  const auto kind = make_pod_group_kind();
+  const auto with = [&](const std::string& claims) {
+    return created(*kind, R"({"schedulingPolicy": {"basic": {}}, "resourceClaims": )" + claims + "}");
+  };
+  EXPECT_EQ(with(R"([{"name": "c", "resourceClaimTemplateName": "t"}, {"name": "d", "resourceClaimName": "x"}])"), "");
+  EXPECT_EQ(with(R"([{"name": "c"}])"),
+            "spec.resourceClaims[0]: Invalid value: \"\": must specify one of: `resourceClaimName`, "
+            "`resourceClaimTemplateName`");
+  EXPECT_EQ(with(R"([{"name": "c", "resourceClaimName": "x", "resourceClaimTemplateName": "t"}])"),
+            "spec.resourceClaims[0]: Invalid value: \"{resourceClaimName, resourceClaimTemplateName}\": must specify "
+            "exactly one of: `resourceClaimName`, `resourceClaimTemplateName`");
+  EXPECT_EQ(with(R"([{"name": "c", "resourceClaimName": "x"}, {"name": "c", "resourceClaimName": "x"}])"),
+            R"(spec.resourceClaims[1]: Duplicate value: {"name":"c","resourceClaimName":"x"})");
+  EXPECT_EQ(with(R"([{"name": "a"}, {"name": "b"}, {"name": "c"}, {"name": "d"}, {"name": "e"}])"),
+            "spec.resourceClaims: Too many: 5: must have at most 4 items");
+  const Json group = {{"spec", Json::parse(R"({"schedulingPolicy": {"basic": {}},
+      "resourceClaims": [{"name": "c", "resourceClaimTemplateName": "t"}]})")}};
+  Json reported = group;
+  reported["status"]["resourceClaimStatuses"] = Json::parse(R"([{"name": "c", "resourceClaimName": "g-c-x"}])");
+  kind->prepare_for_status_update({}, reported, group);
+  EXPECT_EQ(reported["status"]["resourceClaimStatuses"].size(), 1u);
+  EXPECT_TRUE(kind->validate_status_update({}, reported, group).empty());
+  reported["status"]["resourceClaimStatuses"][0]["name"] = "d";
+  EXPECT_EQ(aggregate_text(kind->validate_status_update({}, reported, group)),
+            "status.resourceClaimStatuses[0].name: Invalid value: \"d\": must match the name of an entry in "
+            "`spec.resourceClaims`");
+  Json more = group;
+  more["spec"]["resourceClaims"] = Json::array();
+  EXPECT_EQ(aggregate_text(kind->validate_update({}, more, group)),
+            "spec.resourceClaims: Invalid value: null: field is immutable");
+  // Switched off: what is stored stays.
+  ASSERT_TRUE(serve_release(""));
+  Json kept = group, added = {{"spec", group["spec"]}};
+  kind->prepare_for_update({}, kept, group);
+  EXPECT_EQ(kept["spec"]["resourceClaims"].size(), 1u);
+  kind->prepare_for_create({}, added);
+  EXPECT_FALSE(added["spec"].contains("resourceClaims"));
 }
 
 TEST(PodGroupKind, ItsSpecNeverChanges) {

@@ -18,6 +18,7 @@ std::string version_of_pod_groups();
 std::string group_version_of_pod_groups();
 
 inline constexpr std::string_view kCompositeGate = "CompositePodGroup";
+inline constexpr std::string_view kGroupClaimsGate = "DRAWorkloadResourceClaims";
 inline constexpr std::string_view kGroupVersionOfComposites = "scheduling.k8s.io/v1alpha3";
 // Levels of the templates of a Workload, the PodGroups' among them.
 inline constexpr int kMaxTemplateDepth = 4;
@@ -37,8 +38,11 @@ std::unique_ptr<Kind> make_composite_pod_group_kind();
 void check_scheduling_policy(FieldErrors& out, const FieldPath& path, const Json& policy,
                              const char* count_field = "minCount");
 void check_scheduling_constraints(FieldErrors& out, const FieldPath& path, const Json& constraints);
-// Removes the fields of gates that are off: DRAWorkloadResourceClaims and, before 1.37, WorkloadAwarePreemption.
-void drop_disabled_group_fields(Json& spec);
+// Removes the fields of gates that are off, DRAWorkloadResourceClaims (unless the old object has its field) and, before
+// 1.37, WorkloadAwarePreemption.
+void drop_disabled_group_fields(Json& spec, const Json& old_spec);
+// resourceClaims of a group or template: at most four, of different names, each a claim or a template.
+void check_group_claims(FieldErrors& out, const FieldPath& path, const Json& spec);
 // From 1.37 on, of groups and templates of either kind: disruption, priority, and fields of gates that are off, which
 // are forbidden.
 void check_group_fields_of_137(FieldErrors& out, const FieldPath& path, const Json& spec);

@@ -1,9 +1,11 @@
 // The parts that PodGroups and Workloads share (k8s.io/kubernetes/pkg/apis/scheduling/v1alpha2, generated validation).
 #include <functional>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "pkg/apiserver/kinds/kind_info.h"
 #include "pkg/apiserver/kinds/scheduling/kinds.h"
+#include "pkg/apiserver/model/json_text.h"
 #include "pkg/apiserver/model/release.h"
 #include "pkg/apiserver/validation/content.h"
 #include "pkg/apiserver/validation/json_read.h"
@@ -51,9 +53,33 @@ void check_scheduling_constraints(FieldErrors& out, const FieldPath& path, const
   }
 }
 
-void drop_disabled_group_fields(Json& spec) {
+void check_group_claims(FieldErrors& out, const FieldPath& path, const Json& spec) {
+  constexpr size_t kMaxGroupClaims = 4;
+  const FieldPath list = path.child("resourceClaims");
+  const Json& claims = list_of(spec, "resourceClaims");
+  if (claims.size() > kMaxGroupClaims)
+    return out.push_back(too_many(list, static_cast<int64_t>(claims.size()), kMaxGroupClaims));
+  std::set<std::string> names;
+  for (size_t i = 0; i < claims.size(); ++i) {
+    const Json& claim = claims[i];
+    const FieldPath at = list.index(i);
+    if (!names.insert(text_of(claim, "name")).second) out.push_back(duplicate_raw(at, compact_text(claim)));
+    const bool named = is_set(claim, "resourceClaimName"), made = is_set(claim, "resourceClaimTemplateName");
+    if (!named && !made)
+      out.push_back(invalid(at, "", "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`"));
+    if (named && made)
+      out.push_back(invalid(at, "{resourceClaimName, resourceClaimTemplateName}",
+                            "must specify exactly one of: `resourceClaimName`, `resourceClaimTemplateName`"));
+    check_short_name(out, at, claim, "name");
+    for (const char* key : {"resourceClaimName", "resourceClaimTemplateName"})
+      if (is_set(claim, key))
+        add_problems(out, at.child(key), text_of(claim, key), dns_subdomain_problems(text_of(claim, key)));
+  }
+}
+
+void drop_disabled_group_fields(Json& spec, const Json& old_spec) {
   if (!spec.is_object()) return;
-  spec.erase("resourceClaims");
+  if (!serves_gate(kGroupClaimsGate) && list_of(old_spec, "resourceClaims").empty()) spec.erase("resourceClaims");
   if (served_release() >= 37) return;
   for (const char* key : {"disruptionMode", "priorityClassName", "priority"}) spec.erase(key);
 }

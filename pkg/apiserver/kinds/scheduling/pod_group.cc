@@ -1,4 +1,5 @@
 // PodGroup: its policy, constraints and reference never change; kube-scheduler owns its status.
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "pkg/apiserver/kinds/kind_info.h"
@@ -57,18 +58,18 @@ class PodGroupKind : public Kind {
   }
   void prepare_for_create(const WriteContext&, Json& object) const override {
     Json& spec = object_member(object, "spec");
-    drop_disabled_group_fields(spec);
+    drop_disabled_group_fields(spec, Json());
     if (!has_workload_ref()) spec["disruptionMode"] = "Pod";  // the default, which answers contain anyway
   }
-  void prepare_for_update(const WriteContext&, Json& object, const Json&) const override {
+  void prepare_for_update(const WriteContext&, Json& object, const Json& old) const override {
     Json& spec = object_member(object, "spec");
     const Json mode = member(spec, "disruptionMode");
-    drop_disabled_group_fields(spec);
+    drop_disabled_group_fields(spec, member(old, "spec"));
     if (!has_workload_ref()) spec["disruptionMode"] = mode;
   }
-  void prepare_for_status_update(const WriteContext&, Json& object, const Json&) const override {
-    object_member(object, "status")
-        .erase("resourceClaimStatuses");  // for the group's own claims, of which there are none
+  void prepare_for_status_update(const WriteContext&, Json& object, const Json& old) const override {
+    if (!serves_gate(kGroupClaimsGate) && list_of(member(old, "status"), "resourceClaimStatuses").empty())
+      object_member(object, "status").erase("resourceClaimStatuses");
   }
 
   FieldErrors validate_create(const WriteContext&, const Json& object) const override {
@@ -79,6 +80,7 @@ class PodGroupKind : public Kind {
     if (is_set(spec, field)) check_reference(out, path.child(field), spec);
     check_scheduling_policy(out, path.child("schedulingPolicy"), member(spec, "schedulingPolicy"));
     check_scheduling_constraints(out, path.child("schedulingConstraints"), member(spec, "schedulingConstraints"));
+    check_group_claims(out, path, spec);
     check_group_fields_of_137(out, path, spec);
     return out;
   }
@@ -87,7 +89,7 @@ class PodGroupKind : public Kind {
     const FieldPath path("spec");
     const Json& spec = member(object, "spec");
     const Json& before = member(old, "spec");
-    for (const char* key : {reference_names().field, "schedulingPolicy", "schedulingConstraints"}) {
+    for (const char* key : {reference_names().field, "schedulingPolicy", "schedulingConstraints", "resourceClaims"}) {
       // minCount may change from 1.37 on.
       if (has_workload_ref() && key == std::string_view("schedulingPolicy") &&
           policy_word(spec) == policy_word(before)) {
@@ -107,6 +109,18 @@ class PodGroupKind : public Kind {
   FieldErrors validate_status_update(const WriteContext&, const Json& object, const Json&) const override {
     FieldErrors out;
     check_conditions(out, FieldPath("status.conditions"), member_at(object, "status.conditions"));
+    const Json& entries = list_of(member(object, "spec"), "resourceClaims");
+    const FieldPath statuses("status.resourceClaimStatuses");
+    size_t i = 0;
+    for (const Json& status : list_of(member(object, "status"), "resourceClaimStatuses")) {
+      const FieldPath at = statuses.index(i++);
+      const std::string& name = text_of(status, "name");
+      if (std::none_of(entries.begin(), entries.end(), [&](const Json& one) { return text_of(one, "name") == name; }))
+        out.push_back(invalid(at.child("name"), name, "must match the name of an entry in `spec.resourceClaims`"));
+      if (is_set(status, "resourceClaimName"))
+        add_problems(out, at.child("resourceClaimName"), text_of(status, "resourceClaimName"),
+                     dns_subdomain_problems(text_of(status, "resourceClaimName")));
+    }
     return out;
   }
 

@@ -34,7 +34,7 @@ void check_controller(FieldErrors& out, const FieldPath& path, const Json& refer
 // Compact JSON with the members in the order of the Go struct.
 std::string template_text(const Json& one) {
   std::string text;
-  for (const char* key : {"name", "schedulingPolicy", "schedulingConstraints"})
+  for (const char* key : {"name", "schedulingPolicy", "schedulingConstraints", "resourceClaims"})
     if (one.contains(key)) text += std::string(text.empty() ? "{\"" : ",\"") + key + "\":" + compact_text(one[key]);
   return text + "}";
 }
@@ -55,6 +55,7 @@ void check_templates(FieldErrors& out, const FieldPath& path, const Json& templa
     check_short_name(out, at, one, "name");
     check_scheduling_policy(out, at.child("schedulingPolicy"), member(one, "schedulingPolicy"));
     check_scheduling_constraints(out, at.child("schedulingConstraints"), member(one, "schedulingConstraints"));
+    check_group_claims(out, at, one);
     check_group_fields_of_137(out, at, one);
   }
 }
@@ -128,7 +129,7 @@ FieldErrors check_workload(const Json& object) {
 void prepare_workload(Json& object) {
   Json& spec = object_member(object, "spec");
   if (!member(spec, "podGroupTemplates").is_array()) return;
-  for (Json& one : spec["podGroupTemplates"]) drop_disabled_group_fields(one);
+  for (Json& one : spec["podGroupTemplates"]) drop_disabled_group_fields(one, Json());
 }
 
 }  // namespace
