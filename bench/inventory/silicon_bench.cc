@@ -42,8 +42,8 @@ double median(std::vector<double> times) {
 
 class Fleet {
  public:
-  Fleet(std::string name, const Size& size, bool named, bool twice)
-      : name(std::move(name)), size_(size), named_(named), random_(1), allocator_(inventory_, {}, random_) {
+  Fleet(std::string called, const Size& size, bool named, bool twice)
+      : name(std::move(called)), size_(size), named_(named), random_(1), allocator_(inventory_, {}, random_) {
     for (int n = 0; n < size.nodes; ++n) {
       nodes_.push_back(inventory_.apply_node(node_name(n), {}));
       inventory_.apply_slice(slice(n, "gpu.nvidia.com", "1"));

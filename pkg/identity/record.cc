@@ -28,16 +28,71 @@ void write(JsonText& out, const Record& record) {
   });
 }
 
-// `devices`: the members of that object.
-std::string whole_text(std::string_view devices) {
-  JsonText out;
-  out.object([&] {
-    out.member("apiVersion", std::string(kRecordDriver) + "/v1");
-    out.raw("devices", "{" + std::string(devices) + "}");
-    out.member("kind", "DeviceIdentities");
-  });
-  return std::move(out).text();
+// Around the devices' members.
+const std::string& head() {
+  static const std::string text = "{\"apiVersion\":\"" + std::string(kRecordDriver) + "/v1\",\"devices\":{";
+  return text;
 }
+constexpr std::string_view kTail = "},\"kind\":\"DeviceIdentities\"}";
+
+bool is_value(std::string_view text) {
+  const size_t blank = text.find(' ');
+  return blank != 0 && blank != std::string_view::npos && blank + 1 < text.size();
+}
+
+// Reads a text as encode_records() writes it, without building a tree: each allocation is read twice. Anything else is
+// left to the reader of JSON.
+class OwnText {
+ public:
+  explicit OwnText(std::string_view text) : rest_(text) {}
+
+  bool read(Records& records) {
+    if (!take(head())) return false;
+    do {
+      std::string device;
+      Record record;
+      if (!text(device) || !take(":") || !read(record)) return false;
+      records.insert_or_assign(std::move(device), std::move(record));
+    } while (take(","));
+    return rest_ == kTail;
+  }
+
+ private:
+  bool take(std::string_view word) {
+    if (!rest_.starts_with(word)) return false;
+    rest_.remove_prefix(word.size());
+    return true;
+  }
+  bool text(std::string& out) {
+    if (!take("\"")) return false;
+    size_t end = 0;
+    while (end < rest_.size() && rest_[end] >= ' ' && rest_[end] < 0x7f && rest_[end] != '"' && rest_[end] != '\\')
+      ++end;
+    if (end == rest_.size() || rest_[end] != '"') return false;
+    out.assign(rest_.substr(0, end));
+    rest_.remove_prefix(end + 1);
+    return true;
+  }
+  bool values(std::vector<std::string>& out) {
+    if (!take("[")) return false;
+    if (take("]")) return true;
+    do {
+      if (out.size() == kMaxValues || !text(out.emplace_back()) || !is_value(out.back())) return false;
+      if (out.size() > 1 && out[out.size() - 2] >= out.back()) return false;
+    } while (take(","));
+    return take("]");
+  }
+  bool read(Record& record) {
+    if (!take("{\"is\":") || !values(record.own)) return false;
+    if (take(",\"node\":") && !text(record.node.emplace())) return false;
+    if (!take(",\"of\":") || !values(record.part_of)) return false;
+    record.shared = take(",\"shared\":true");
+    if (take(",\"type\":") && !text(record.type.emplace())) return false;
+    return take("}");
+  }
+
+  std::string_view rest_;
+};
 
 bool read_values(const json& source, const char* key, std::vector<std::string>& out) {
   const auto found = source.find(key);
@@ -46,8 +101,7 @@ bool read_values(const json& source, const char* key, std::vector<std::string>& 
   for (const json& one : *found) {
     if (!one.is_string()) return false;
     const auto& text = one.get_ref<const std::string&>();
-    const size_t blank = text.find(' ');
-    if (blank == 0 || blank == std::string::npos || blank + 1 == text.size()) return false;
+    if (!is_value(text)) return false;
     out.push_back(text);
   }
   std::sort(out.begin(), out.end());
@@ -78,11 +132,10 @@ std::optional<Record> from_json(const json& source) {
 // An allocation is written with it, so no tree of JSON values is built.
 std::vector<std::string> encode_records(const Records& records) {
   std::vector<std::string> texts;
-  if (records.empty()) return texts;
-  const size_t frame = whole_text("").size();
+  const size_t frame = head().size() + kTail.size();
   std::string devices;
   const auto close = [&] {
-    if (!devices.empty()) texts.push_back(whole_text(devices));
+    if (!devices.empty()) texts.push_back(head() + devices + std::string(kTail));
     devices.clear();
   };
   for (const auto& entry : records) {
@@ -101,6 +154,10 @@ std::vector<std::string> encode_records(const Records& records) {
 }
 
 bool decode_records(std::string_view text, Records& records) {
+  if (Records own; OwnText(text).read(own)) {
+    records.merge(own);
+    return true;
+  }
   const json source = json::parse(text, nullptr, false);
   if (!source.is_object()) return false;
   const auto devices = source.find("devices");

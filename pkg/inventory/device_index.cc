@@ -125,6 +125,7 @@ void DeviceIndex::change_slices(Pool& pool, const PoolBefore& before, const Slic
   const int64_t generation = pool.generation;
   const std::unique_ptr<SliceTable> gone = change();
   if (gone) silicon_.note_slice(pool, *gone, -1);
+  if (gone && added != nullptr) silicon_.note_replaced(*gone, *added);
   after_change(pool, before);
   if (added != nullptr) silicon_.note_slice(pool, *added, 1);
   // Slices that counted before do not count now, or the reverse.

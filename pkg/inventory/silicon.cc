@@ -88,12 +88,14 @@ Silicon::NodeState& Silicon::state(NodeId node) {
 
 // What is recorded of the slice's devices is compared with what they publish now.
 void Silicon::mark_recorded(const Pool& pool, const SliceTable& slice) {
+  StrId last = kNoStr;
   for (const StrId name : slice.names) {
     const auto holders = pool.holders.find(name);
     if (holders == pool.holders.end()) continue;
     for (const HolderRef& holder : holders->second) {
-      if (holder.record == nullptr) continue;
+      if (holder.record == nullptr || (last != kNoStr && holder.record->node == last)) continue;
       if (holder.record->node == kNoStr) return mark_all();
+      last = holder.record->node;
       mark(device_index_.find_node(holder.record->node_text), false);
       if (!wide_values_.empty()) wide_dirty_ = true;
     }
@@ -124,6 +126,27 @@ void Silicon::note_slice(const Pool& pool, const SliceTable& slice, int by) {
   if (!wide || !slice.names_silicon) return;
   wide_stale_ = true;
   mark_all();
+}
+
+// Most updates of a slice change something else.
+void Silicon::note_replaced(const SliceTable& gone, const SliceTable& added) const {
+  if (!gone.faces || !added.names_silicon || gone.size() != added.size() || gone.where.kind != Where::kNode ||
+      added.where.kind != Where::kNode || gone.where.node != added.where.node)
+    return;
+  std::vector<StrId> read;
+  const StrId type = strings_.find(std::string(strings_.text(added.driver)) + "/type");
+  for (const SliceTable* slice : {&gone, &added})
+    for (const ColumnMark& column : slice->marks)
+      if (column.key == type ||
+          std::any_of(keys_.begin(), keys_.end(), [&](const SiliconKey& one) { return one.key == column.key; }))
+        read.push_back(column.key);
+  std::sort(read.begin(), read.end());
+  read.erase(std::unique(read.begin(), read.end()), read.end());
+  for (uint32_t local = 0; local < added.size(); ++local)
+    for (const StrId key : read)
+      if (gone.attribute(local, key) != added.attribute(local, key)) return;
+  added.faces = std::move(gone.faces);
+  added.faces->adopted_by(added);
 }
 
 // It became known, or is no longer.

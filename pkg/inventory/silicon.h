@@ -59,6 +59,8 @@ class Silicon {
   bool concerns(const SliceTable& slice) const;
   // `by`: 1: it was added; -1: it is gone, and is destroyed before settle().
   void note_slice(const Pool& pool, const SliceTable& slice, int by = 0);
+  // The second replaces the first, which is destroyed soon: what is read of it is kept if nothing of that changed.
+  void note_replaced(const SliceTable& gone, const SliceTable& added) const;
   void note_node(NodeId node);
   void note_pool(const Pool& pool);
   void note_holder(const Pool& pool, StrId device);

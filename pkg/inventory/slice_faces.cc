@@ -9,7 +9,7 @@ namespace dra::inventory {
 
 SliceFaces::SliceFaces(const SliceTable& slice, const std::vector<SiliconKey>& keys, const identity::Rules& rules,
                        Strings& strings)
-    : slice_(slice), strings_(strings) {
+    : slice_(&slice), strings_(strings) {
   std::vector<SiliconKey> present;
   for (const ColumnMark& mark : slice.marks)
     for (auto at = std::lower_bound(keys.begin(), keys.end(), SiliconKey{mark.key, 0, false});
@@ -69,7 +69,7 @@ SliceFaces::~SliceFaces() {
 
 identity::Face SliceFaces::face(uint32_t local) const {
   const identity::Value* all = values_.data();
-  const Where& where = slice_.where_of(local);
+  const Where& where = slice_->where_of(local);
   return {{all + first_[2 * local], all + first_[2 * local + 1]},
           {all + first_[2 * local + 1], all + first_[2 * local + 2]},
           where.kind == Where::kNode ? where.node : identity::kNoNumber};

@@ -148,6 +148,8 @@ class SliceFaces {
   bool any(uint32_t local) const { return first_[2 * local] != first_[2 * local + 2]; }
   // The attribute DRIVER/type as text; kNoStr: none, or no string.
   StrId type(uint32_t local) const { return types_[local]; }
+  // They become those of a slice with the same devices, as far as they are read here.
+  void adopted_by(const SliceTable& slice) { slice_ = &slice; }
   // Attributes with a malformed value: the device, and the key.
   const std::vector<std::pair<uint32_t, StrId>>& malformed() const { return malformed_; }
 
@@ -157,7 +159,7 @@ class SliceFaces {
   };
   void read(uint32_t local, const SiliconKey& key, StrId value, bool has_node, Sides& sides);
 
-  const SliceTable& slice_;
+  const SliceTable* slice_;
   Strings& strings_;
   std::vector<uint32_t> first_;  // 2 * devices + 1: own values of a device, then its parent's
   std::vector<identity::Value> values_;

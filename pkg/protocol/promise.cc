@@ -34,6 +34,7 @@ void write_instances(JsonText& out, const char* name, const std::vector<Instance
 std::string text_of(const Promise& promise) {
   JsonText out;
   out.object([&] {
+    out.member("pod", promise.pod_uid);
     out.member("node", promise.node);
     out.member("since", promise.since);
     write_instances(out, "victims", promise.victims);
@@ -81,7 +82,7 @@ bool read_allocation(const nlohmann::json& value, api::AllocationResult& out) {
   return true;
 }
 
-Result<Promise> read_promise(const api::Condition& condition) {
+Result<Promise> read_promise(const api::Condition& condition, const std::string& uid) {
   const auto broken = [](const std::string& what) {
     return fail(Code::kInvalidArgument, "the condition " + std::string(kPromiseCondition) + " " + what);
   };
@@ -91,6 +92,8 @@ Result<Promise> read_promise(const api::Condition& condition) {
   Promise promise;
   promise.proven = condition.status == "True";
   Timestamp since;
+  if (!read_text(record, "pod", promise.pod_uid)) return broken("does not say whose it is");
+  if (promise.pod_uid != uid) return broken("is that of another pod");
   if (!read_text(record, "node", promise.node)) return broken("names no node");
   if (!read_text(record, "since", promise.since) || !parse_rfc3339(promise.since, since))
     return broken("does not say since when it is");
@@ -113,10 +116,11 @@ bool has_promise(const api::Pod& pod) {
 std::optional<Result<Promise>> promise_of(const api::Pod& pod) {
   const api::Condition* condition = find(pod);
   if (condition == nullptr) return std::nullopt;
-  return read_promise(*condition);
+  return read_promise(*condition, pod.metadata.uid);
 }
 
 Write write_promise(const View& view, const api::Pod& pod, Promise promise) {
+  promise.pod_uid = pod.metadata.uid;
   if (promise.since.empty()) promise.since = format_rfc3339(view.now());
   api::Condition condition;
   condition.type = kPromiseCondition;

@@ -41,6 +41,7 @@ struct Instance {
 };
 
 struct Promise {
+  std::string pod_uid;  // whose it is: copied to another pod, or to a later one of the name, it is none
   std::string node;
   std::map<std::string, api::AllocationResult> allocations;  // "namespace/name" of the claim; its devices alone
   std::vector<Instance> victims;
@@ -51,11 +52,12 @@ struct Promise {
   bool operator==(const Promise&) const = default;
 };
 
-// Nothing: the pod has none. An error: it cannot be read.
+// Nothing: the pod has none. An error: it cannot be read, or is another pod's.
 std::optional<Result<Promise>> promise_of(const api::Pod& pod);
 bool has_promise(const api::Pod& pod);
 
-// Both are bound to this version of the pod (409 if it changed). Promise::since is set where it is empty.
+// Both are bound to this version of the pod (409 if it changed). Promise::since is set where it is empty, pod_uid
+// always.
 reconcile::Write write_promise(const reconcile::View& view, const api::Pod& pod, Promise promise);
 // Removes the condition and the nomination.
 reconcile::Write write_promise_removed(const api::Pod& pod);

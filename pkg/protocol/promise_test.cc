@@ -21,6 +21,7 @@ api::Pod waiting() {
 
 Promise some() {
   Promise promise;
+  promise.pod_uid = "p-uid";
   promise.node = "n1";
   promise.since = "2026-03-01T12:00:00Z";
   promise.victims = {{"ml/low", "low-uid"}, {"other/x", "x-uid"}};
@@ -100,6 +101,16 @@ TEST(Promise, WhatIsNotUnderstoodIsRefused) {
     EXPECT_TRUE(has_promise(pod));
     EXPECT_FALSE(*promise_of(pod)) << text.substr(0, 200);
   }
+}
+
+// Copied to another pod, or to a later one of the name.
+TEST(Promise, OfAnotherPodIsNone) {
+  const MemoryView view;
+  api::Pod pod = after(write_promise(view, waiting(), some()));
+  pod.metadata.uid = "later-uid";
+  ASSERT_FALSE(*promise_of(pod));
+  EXPECT_EQ((*promise_of(pod)).error().message(),
+            "the condition dra-controller-manager/Promise is that of another pod");
 }
 
 }  // namespace dra::protocol::promise_test

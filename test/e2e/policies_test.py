@@ -244,8 +244,15 @@ def events_leases_and_rules(t, ours):
 
     version = real_cluster.rules_version()
     rules = f"/apis/resource.k8s.io/{version}/devicetaintrules"
-    t.allowed(t.admin, "POST", rules, {"metadata": {"name": "r"}, "spec": {"deviceSelector": {"driver": "d"}, "taint": {"key": "a", "effect": "None"}}})
+    t.allowed(t.admin, "POST", rules, {"metadata": {"name": "r"}, "spec": {"deviceSelector": {"driver": "d"}, "taint": {"key": "a", "effect": "NoSchedule"}}})
+    if real_cluster.release() >= 35:  # before, rules have no status
+        status_of_rules(t, ours, version, rules)
+    t.refused(nothing, ours, "PATCH", rules + "/r", {"spec": {"taint": {"effect": "NoExecute"}}}, MERGE)
+    t.refused(nothing, ours, "DELETE", rules + "/r")
+    t.allowed(t.admin, "DELETE", rules + "/r")
 
+
+def status_of_rules(t, ours, version, rules):
     def condition(kind):
         return {"status": {"conditions": [{"type": kind, "status": "True", "reason": "R", "message": "m", "lastTransitionTime": "2026-01-01T00:00:00Z"}]}}
     t.refused("changes only the condition EvictionInProgress", ours, "PATCH", rules + "/r/status", condition("example.com/theirs"), MERGE)
@@ -253,9 +260,6 @@ def events_leases_and_rules(t, ours):
     t.refused("changes only the condition EvictionInProgress", ours, "PATCH", rules + "/r/status", condition("EvictionInProgress"), MERGE)  # removes theirs
     applied = {"apiVersion": f"resource.k8s.io/{version}", "kind": "DeviceTaintRule", "metadata": {"name": "r"}, **condition("EvictionInProgress")}
     t.allowed(ours, "PATCH", rules + "/r/status?fieldManager=x&force=true", applied, "application/apply-patch+yaml")
-    t.refused(nothing, ours, "PATCH", rules + "/r", {"spec": {"taint": {"effect": "NoExecute"}}}, MERGE)
-    t.refused(nothing, ours, "DELETE", rules + "/r")
-    t.allowed(t.admin, "DELETE", rules + "/r")
 
 
 def bindings_and_volumes(t, ours):

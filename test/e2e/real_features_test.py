@@ -381,6 +381,9 @@ def main():
         print("skipped: KUBEBUILDER_ASSETS names no folder with etcd, kube-apiserver, kube-controller-manager and kube-scheduler")
         sys.exit(77)
     for mode in options.mode:
+        if mode in ("rules", "bad") and real_cluster.release() < 35:
+            print(f"{mode}: not run, because DeviceTaintRules have a status since 1.35")
+            continue
         MODES[mode](options)
     print("ok")
 

@@ -124,4 +124,51 @@ TEST_F(CopiedPromise, WithAnotherVictim) {
   EXPECT_EQ(gone({"low0", "mid1", "mid2", "mid3"}), Names{"low0"});
 }
 
+// Nothing but the record itself says whose it is where there are no claims. Neither copy makes anybody go, although it
+// says that it is proven: the first while its owner waits, the second when that one was made anew.
+TEST_F(CopiedPromise, OfCpuToAnotherPodAndToALaterOneOfTheName) {
+  begin_preempting(1);
+  fill_cpu({"low0", "low1"});
+  api().merge(Api::path("Node", "n0"),
+              {{"spec", {{"taints", {{{"key", "ours"}, {"value", "y"}, {"effect", "NoSchedule"}}}}}}});
+  block("the proof");
+  create_cpu("high0", "30");
+  const Json record = record_of("high0");
+  create_cpu("high1", "30");
+  pass(3s);
+  write(record, "high1");
+  pass(10s);
+  EXPECT_EQ(gone({"low0", "low1"}), Names{});
+  api().remove_now(Api::path("Pod", "high1"));
+  api().remove_now(Api::path("Pod", "high0"));
+  create_cpu("high0", "30");
+  pass(100ms);
+  write(record, "high0");
+  pass(10s);
+  EXPECT_EQ(gone({"low0", "low1"}), Names{});
+  EXPECT_TRUE(reasons().contains("PromiseEnded"));
+  unblock();
+  EXPECT_TRUE(within(60s, [&] { return bound("high0"); })) << cluster().verdict();
+  EXPECT_EQ(gone({"low0", "low1"}).size(), 1u);
+}
+
+// Written again onto the pod itself, which has what it was promised: it ends, and nobody else goes.
+TEST_F(CopiedPromise, ToItsOwnPodAfterTheVictimWent) {
+  begin_preempting(1);
+  fill(low_);
+  block("the proof");
+  create("high0");
+  const Json record = record_of("high0");
+  unblock();
+  ASSERT_TRUE(within(30s, [&] { return running("high0"); }));
+  const Names victims = gone(low_);
+  create("low4");
+  pass(3s);
+  write(record, "high0");
+  EXPECT_TRUE(ends("high0"));
+  api().remove_now(Api::path("Pod", "high0"));
+  EXPECT_TRUE(within(30s, [&] { return bound("low4"); })) << "what it had is kept for nobody";
+  EXPECT_EQ(gone(low_), victims);
+}
+
 }  // namespace dra::integration::copied_promise_test
