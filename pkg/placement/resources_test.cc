@@ -152,8 +152,8 @@ TEST(BoundCharge, WhatDevicesTakeOfTheNodeIsAdded) {
   const std::string lists = R"("containers": ["a", "i", "b"],
       "mapping": [{"name": "cpu", "quantity": "2"}],
       "overhead": [{"name": "cpu", "perPod": "100m", "perContainer": "7m"}, {"name": "memory", "perContainer": "1Mi"}]}]})";
-  for (const std::string& begin : {R"({"nodeAllocatableResourceClaimStatuses": [{"resourceClaimName": "c", )",
-                                   R"({"additionalNodeAllocatableResources": [{"source": {"name": "c"}, )"}) {
+  for (const std::string begin : {R"({"nodeAllocatableResourceClaimStatuses": [{"resourceClaimName": "c", )",
+                                  R"({"additionalNodeAllocatableResources": [{"source": {"name": "c"}, )"}) {
     EXPECT_EQ(taking("", begin + lists).cpu, 1500 + 2100 + 21 + 10);
     EXPECT_EQ(taking("", begin + lists).memory, 3 << 20);
   }
