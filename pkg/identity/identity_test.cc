@@ -47,8 +47,12 @@ TEST(Form, IsItsOwnForm) {
   for (int i = 0; i < 20'000; ++i) {
     std::string text;
     for (uint64_t n = random.below(16); n > 0; --n) text += letters[random.below(letters.size())];
-    for (const char* space : {"pci", "nvidia-uuid", "acc"})
-      if (const auto form = canonical(space, text)) EXPECT_EQ(canonical(space, *form), form) << text;
+    for (const char* space : {"pci", "nvidia-uuid", "acc"}) {
+      const auto form = canonical(space, text);
+      if (form) {
+        EXPECT_EQ(canonical(space, *form), form) << text;
+      }
+    }
   }
 }
 
