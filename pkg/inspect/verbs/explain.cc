@@ -16,6 +16,7 @@
 #include "pkg/inspect/verbs/manager.h"
 #include "pkg/inspect/verbs/pod_owners.h"
 #include "pkg/inspect/verbs/preempt.h"
+#include "pkg/inspect/verbs/promised.h"
 #include "pkg/inspect/verbs/replay.h"
 #include "pkg/inspect/verbs/rollout.h"
 #include "pkg/inspect/verbs/top.h"
@@ -270,12 +271,18 @@ bool quota_refuses_extended(Answer& answer, const Objects& objects, const api::P
 }
 
 // It fits, and waits: for whom.
-void explain_whom_it_waits_for(Answer& answer, const Objects& objects, const api::Pod& pod) {
+void explain_whom_it_waits_for(Answer& answer, const State& state, const api::Pod& pod) {
+  const Objects& objects = state.objects;
   // Only the manager knows which nodes it keeps for groups that wait.
   if (const api::Condition* kept = says_kept(pod)) {
     answer.say({"NodesKept",
                 "The manager does not place it there: its condition " + kept->type + " says: " + kept->message,
                 ref_of(pod), "status.conditions[" + kept->type + "]"});
+    answer.status = Status::kNo;
+    return;
+  }
+  // The judgement above counts what is promised as free.
+  if (say_kept_from(answer, state, pod) && quote_conditions(answer, pod)) {
     answer.status = Status::kNo;
     return;
   }
@@ -321,7 +328,7 @@ void explain_waiting_pod(Answer& answer, State& state, const api::Pod& pod, cons
   add_judged(answer, judged);
   switch (judged.outcome) {
     case verdict::Answer::kFits:
-      if (!quota_refuses_extended(answer, objects, pod)) explain_whom_it_waits_for(answer, objects, pod);
+      if (!quota_refuses_extended(answer, objects, pod)) explain_whom_it_waits_for(answer, state, pod);
       break;
     case verdict::Answer::kDoesNotFit:
       for (const std::string& trouble : trouble_of_volumes(objects, pod))
@@ -412,6 +419,7 @@ Answer explain_pod(State& state, const api::Pod& pod, const ExplainOptions& opti
                 "",
                 {{"devices", table.rows.size()}},
                 {{"nodes", {pod.node_name}}}});
+  if (waiting) say_promise(answer, objects, pod);
   for (size_t i = 0; i < chain.broken.size(); ++i)
     add_broken(answer, chain.broken[i], i == 0, objects.taken, ref_of(pod));
   for (const BrokenLink& note : chain.notes) add_note(answer, note);

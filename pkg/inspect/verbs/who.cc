@@ -10,7 +10,9 @@
 #include "pkg/inspect/state/unseen.h"
 #include "pkg/inspect/verbs/chain.h"
 #include "pkg/inspect/verbs/explain_group.h"
+#include "pkg/inspect/verbs/judge.h"
 #include "pkg/inspect/verbs/pod_owners.h"
+#include "pkg/inspect/verbs/promised.h"
 #include "pkg/inspect/verbs/top.h"
 #include "pkg/inventory/amount.h"
 
@@ -31,6 +33,7 @@ struct ListedDevice {
   inventory::DeviceInfo info;
   std::string parent;  // the counter set it draws on
   double share = 0;    // of that set, at most
+  const api::Pod* promised = nullptr;
 };
 
 // How much of the counter set the device takes: the largest fraction over its counters.
@@ -54,12 +57,15 @@ double share_of(const api::ResourceSlice& slice, const api::DeviceCounterConsump
 
 std::vector<ListedDevice> devices_on(State& state, const std::string& node, const api::StringMap& labels) {
   std::vector<ListedDevice> listed;
+  const auto promised = promised_devices(promised_pods(state.objects));
   for (const auto& [pool, slices] : slices_by_pool(state.objects)) {
     const auto info = state.inventory.pool_on(pool.first, pool.second, node);
     for (const api::ResourceSlice* slice : slices)
       for (const api::Device& device : slice->devices) {
         if (!usable_on(*slice, device, node, labels)) continue;
         ListedDevice one{slice, &device, info ? info->state : inventory::PoolState::kInvalid, {}, "", 0};
+        if (const auto owner = promised.find({pool.first, pool.second, device.name}); owner != promised.end())
+          one.promised = owner->second;
         if (auto known = state.inventory.device_on({pool.first, pool.second, device.name}, node))
           one.info = std::move(*known);
         if (!device.consumes_counters.empty()) {
@@ -94,6 +100,7 @@ Cell state_cell(const ListedDevice& device, bool hidden) {
   if (device.info.held_as) return {"held as " + device.info.held_as->device, Tone::kPlain};
   if (device.info.plugins) return {"device plugin", Tone::kDim};
   if (!device.info.available) return {"cut", Tone::kDim};
+  if (device.promised != nullptr) return {"promised", Tone::kPlain};
   if (hidden) return {"no holder visible", Tone::kDim};
   return {"free", Tone::kGood};
 }
@@ -115,6 +122,8 @@ void add_device_rows(Table& table, const State& state, const std::string& node, 
     holders.push_back({holder.claim_uid, holder.share_id.value_or("-")});
   if (device.info.held_as)
     for (const std::string& uid : device.info.held_as->claims) holders.push_back({uid, "-"});
+  if (holders.empty() && device.promised != nullptr && device.info.available)
+    return row(kNone, {device.promised->metadata.key()}, kNone, kNone);
   if (holders.empty()) return row(kNone, {}, kNone, kNone);
   for (const Shown& holder : holders) {
     const auto claim = state.objects.claim_by_uid.find(holder.claim_uid);
@@ -219,6 +228,15 @@ Result<Answer> who_is_on(State& state, const std::string& node, const std::strin
                                      (near.empty() ? "" : "; did you mean " + quote(near) + "?"));
   }
   const bool unseen = state.objects.hides("resourceslices");
+  for (const ListedDevice& device : devices)
+    if (device.promised != nullptr && !device.info.holders.empty() && (wanted.empty() || device.device->name == wanted))
+      answer.say_after({"DevicePromised",
+                        device.device->name + " is promised to pod " + device.promised->metadata.key() +
+                            ", once those who hold it have gone",
+                        ref_of(*device.promised),
+                        "",
+                        {},
+                        {{"devices", {device.device->name}}}});
   if (table.rows.empty())
     answer.say(
         {unseen ? "NotVisible" : "NoDevices",
@@ -285,6 +303,7 @@ Result<Answer> what_has(State& state, const std::string& kind, const std::string
   Answer answer{"DRAWho"};
   Table table = who_table(false);
   for (const Claim& claim : claims) list_claim(table, state, *claim);
+  for (const api::Pod* pod : pods) say_promise(answer, state.objects, *pod);
   if (table.rows.empty()) {
     answer.say(hidden > 0 ? "NotVisible" : "HoldsNothing",
                kind + " " + ns + "/" + name +

@@ -1,0 +1,106 @@
+#include "pkg/inspect/verbs/promised.h"
+
+#include <algorithm>
+
+#include "pkg/base/strings.h"
+#include "pkg/inspect/verbs/judge.h"
+#include "pkg/protocol/moves.h"
+
+namespace dra::inspect {
+namespace {
+
+constexpr size_t kNamedAtMost = 8;
+
+bool may_preempt(const Objects& objects, const std::string& ns) {
+  const auto known = objects.namespaces.find(ns);
+  if (known == objects.namespaces.end()) return true;
+  const auto label = known->second->metadata.labels.find(protocol::kPreemptionAnnotation);
+  return label != known->second->metadata.labels.end() && label->second == "true";
+}
+
+std::string listed(std::vector<std::string> names) {
+  const size_t more = names.size() > kNamedAtMost ? names.size() - kNamedAtMost : 0;
+  if (more > 0) names.resize(kNamedAtMost);
+  return join(names, ", ") + (more > 0 ? " and " + std::to_string(more) + " more" : "");
+}
+
+std::vector<std::string> devices_of(const protocol::Promise& promise) {
+  std::vector<std::string> names;
+  for (const auto& [claim, allocation] : promise.allocations)
+    for (const auto& result : allocation.results)
+      names.push_back(result.driver + "/" + result.pool + "/" + result.device);
+  return names;
+}
+
+// Those that are still there, by the uid that was written.
+std::vector<std::string> victims_left(const Objects& objects, const protocol::Promise& promise) {
+  std::vector<std::string> names;
+  for (const protocol::Instance& victim : promise.victims) {
+    const auto known = objects.pods.find(victim.key);
+    if (known != objects.pods.end() && known->second->metadata.uid == victim.uid) names.push_back(victim.key);
+  }
+  return names;
+}
+
+}  // namespace
+
+std::vector<Promised> promised_pods(const Objects& objects) {
+  std::vector<Promised> all;
+  for (const auto& [key, pod] : objects.pods) {
+    if (!pod->node_name.empty() || pod->done() || pod->metadata.deleting()) continue;
+    auto written = protocol::promise_of(*pod);
+    if (written && *written && may_preempt(objects, pod->metadata.ns)) all.push_back({pod.get(), std::move(**written)});
+  }
+  return all;
+}
+
+std::map<inventory::DeviceName, const api::Pod*> promised_devices(const std::vector<Promised>& all) {
+  std::map<inventory::DeviceName, const api::Pod*> owners;
+  for (const Promised& one : all)
+    for (const auto& [claim, allocation] : one.promise.allocations)
+      for (const auto& result : allocation.results)
+        if (!result.admin_access) owners.try_emplace({result.driver, result.pool, result.device}, one.pod);
+  return owners;
+}
+
+void say_promise(Answer& answer, const Objects& objects, const api::Pod& pod) {
+  for (const Promised& one : promised_pods(objects)) {
+    if (one.pod != &pod) continue;
+    const std::vector<std::string> devices = devices_of(one.promise);
+    const std::vector<std::string> left = victims_left(objects, one.promise);
+    answer.say({"Promised",
+                "Node " + one.promise.node + (devices.empty() ? "" : " with " + listed(devices)) +
+                    " was promised to pod " + pod.metadata.key() + " " + age_text(one.promise.since, objects.taken) +
+                    " ago" +
+                    (left.empty() ? ": whose place it takes are gone, or not visible."
+                                  : ", in the place of " + listed(left) + ".") +
+                    (one.promise.proven ? "" : " The promise is not proven yet, so nobody has been told to go."),
+                ref_of(pod),
+                "status.conditions[" + std::string(protocol::kPromiseCondition) + "]",
+                {{"devices", devices.size()}, {"pods", left.size()}},
+                {{"nodes", {one.promise.node}}, {"devices", devices}, {"pods", left}}});
+  }
+}
+
+bool say_kept_from(Answer& answer, const State& state, const api::Pod& pod) {
+  std::vector<std::string> names, owners;
+  for (const auto& [device, owner] : promised_devices(promised_pods(state.objects))) {
+    if (owner == &pod || owner->priority < pod.priority) continue;
+    if (const auto known = state.inventory.device(device); !known || !known->holders.empty()) continue;
+    names.push_back(device.text());
+    const std::string text = owner->metadata.key() + " (priority " + std::to_string(owner->priority) + ")";
+    if (std::find(owners.begin(), owners.end(), text) == owners.end()) owners.push_back(text);
+  }
+  if (names.empty()) return false;
+  answer.say({"DevicesPromised",
+              counted(names.size(), "device") + (names.size() == 1 ? " is" : " are") + " free and kept for " +
+                  (owners.size() == 1 ? "pod " : "pods ") + listed(owners) +
+                  ", which take the place of others: " + listed(names) + ".",
+              ref_of(pod),
+              "",
+              {{"devices", names.size()}},
+              {{"devices", names}}});
+  return true;
+}
+
+}  // namespace dra::inspect
