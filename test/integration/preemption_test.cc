@@ -268,7 +268,9 @@ TEST(TwoLeaders, PromiseEachDeviceOnceAndEvictNobodyInVain) {
     EXPECT_EQ(met.left, "");
     ended += met.ended;
   }
-  if (chosen.size() >= 4) EXPECT_GT(ended, 0u) << "the two never met: this run proved nothing";
+  if (chosen.size() >= 4) {
+    EXPECT_GT(ended, 0u) << "the two never met: this run proved nothing";
+  }
 }
 
 // The same without the proof (T2): somebody is evicted in vain, or a device is promised twice.
