@@ -114,8 +114,9 @@ TEST(Records, AreReadAsWritten) {
             R"("of":["acc \"2\""],"shared":true,"type":"t"}},"kind":"DeviceIdentities"})");
   EXPECT_TRUE(encode_records({}).empty());
   for (const auto& [device, record] : records) EXPECT_EQ(decode_record(encode_record(record)), record) << device;
-  for (const char* text : {"", "[]", "{}", R"({"devices":1})", R"({"devices":{"d":{"is":[1]}}})",
-                           R"({"devices":{"d":{"is":["noblank"]}}})"})
+  for (const char* text :
+       {"", "[", "[]", "1", R"({"devices":{"d":[]}})", R"({"devices":{"d":{"node":1}}})", "{}", R"({"devices":1})",
+        R"({"devices":{"d":{"is":[1]}}})", R"({"devices":{"d":{"is":["noblank"]}}})"})
     EXPECT_FALSE(decode_records(text, read)) << text;
 }
 

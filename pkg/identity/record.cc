@@ -1,14 +1,15 @@
 #include "pkg/identity/record.h"
 
+#include <simdjson.h>
+
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "pkg/base/json_text.h"
 
 namespace dra::identity {
 namespace {
 
-using nlohmann::json;
+namespace dom = simdjson::dom;
 
 constexpr size_t kMaxValues = 128;  // of a device: more are not read
 
@@ -40,91 +41,44 @@ bool is_value(std::string_view text) {
   return blank != 0 && blank != std::string_view::npos && blank + 1 < text.size();
 }
 
-// Reads a text as encode_records() writes it, without building a tree: each allocation is read twice. Anything else is
-// left to the reader of JSON.
-class OwnText {
- public:
-  explicit OwnText(std::string_view text) : rest_(text) {}
-
-  bool read(Records& records) {
-    if (!take(head())) return false;
-    do {
-      std::string device;
-      Record record;
-      if (!text(device) || !take(":") || !read(record)) return false;
-      records.insert_or_assign(std::move(device), std::move(record));
-    } while (take(","));
-    return rest_ == kTail;
-  }
-
- private:
-  bool take(std::string_view word) {
-    if (!rest_.starts_with(word)) return false;
-    rest_.remove_prefix(word.size());
-    return true;
-  }
-  bool text(std::string& out) {
-    if (!take("\"")) return false;
-    size_t end = 0;
-    while (end < rest_.size() && rest_[end] >= ' ' && rest_[end] < 0x7f && rest_[end] != '"' && rest_[end] != '\\')
-      ++end;
-    if (end == rest_.size() || rest_[end] != '"') return false;
-    out.assign(rest_.substr(0, end));
-    rest_.remove_prefix(end + 1);
-    return true;
-  }
-  bool values(std::vector<std::string>& out) {
-    if (!take("[")) return false;
-    if (take("]")) return true;
-    do {
-      if (out.size() == kMaxValues || !text(out.emplace_back()) || !is_value(out.back())) return false;
-      if (out.size() > 1 && out[out.size() - 2] >= out.back()) return false;
-    } while (take(","));
-    return take("]");
-  }
-  bool read(Record& record) {
-    if (!take("{\"is\":") || !values(record.own)) return false;
-    if (take(",\"node\":") && !text(record.node.emplace())) return false;
-    if (!take(",\"of\":") || !values(record.part_of)) return false;
-    record.shared = take(",\"shared\":true");
-    if (take(",\"type\":") && !text(record.type.emplace())) return false;
-    return take("}");
-  }
-
-  std::string_view rest_;
-};
-
-bool read_values(const json& source, const char* key, std::vector<std::string>& out) {
-  const auto found = source.find(key);
-  if (found == source.end()) return true;
-  if (!found->is_array() || found->size() > kMaxValues) return false;
-  for (const json& one : *found) {
-    if (!one.is_string()) return false;
-    const auto& text = one.get_ref<const std::string&>();
-    if (!is_value(text)) return false;
-    out.push_back(text);
+bool read_values(dom::object source, const char* key, std::vector<std::string>& out) {
+  dom::element found;
+  if (source[key].get(found)) return true;
+  dom::array values;
+  if (found.get(values)) return false;
+  for (const dom::element value : values) {
+    std::string_view text;
+    if (value.get(text) || !is_value(text) || out.size() == kMaxValues) return false;
+    out.emplace_back(text);
   }
   std::sort(out.begin(), out.end());
   out.erase(std::unique(out.begin(), out.end()), out.end());
   return true;
 }
 
-bool read_text(const json& source, const char* key, std::optional<std::string>& out) {
-  const auto found = source.find(key);
-  if (found == source.end()) return true;
-  if (!found->is_string()) return false;
-  out = found->get<std::string>();
+bool read_text(dom::object source, const char* key, std::optional<std::string>& out) {
+  dom::element found;
+  if (source[key].get(found)) return true;
+  std::string_view text;
+  if (found.get(text)) return false;
+  out = std::string(text);
   return true;
 }
 
-std::optional<Record> from_json(const json& source) {
+std::optional<Record> read_record(dom::element from) {
+  dom::object source;
   Record record;
-  if (!source.is_object() || !read_values(source, "is", record.own) || !read_values(source, "of", record.part_of) ||
+  if (from.get(source) || !read_values(source, "is", record.own) || !read_values(source, "of", record.part_of) ||
       !read_text(source, "node", record.node) || !read_text(source, "type", record.type))
     return std::nullopt;
-  const auto shared = source.find("shared");
-  record.shared = shared != source.end() && shared->is_boolean() && shared->get<bool>();
+  if (source["shared"].get(record.shared)) record.shared = false;
   return record;
+}
+
+// Each allocation is read twice, so no tree of values is built. Valid until the next call.
+bool parse(std::string_view text, dom::element& out) {
+  thread_local dom::parser parser;
+  return !parser.parse(text.data(), text.size()).get(out);
 }
 
 }  // namespace
@@ -154,19 +108,14 @@ std::vector<std::string> encode_records(const Records& records) {
 }
 
 bool decode_records(std::string_view text, Records& records) {
-  if (Records own; OwnText(text).read(own)) {
-    records.merge(own);
-    return true;
-  }
-  const json source = json::parse(text, nullptr, false);
-  if (!source.is_object()) return false;
-  const auto devices = source.find("devices");
-  if (devices == source.end() || !devices->is_object()) return false;
+  dom::element whole;
+  dom::object devices;
+  if (!parse(text, whole) || whole["devices"].get(devices)) return false;
   Records read;
-  for (const auto& [device, one] : devices->items()) {
-    std::optional<Record> record = from_json(one);
+  for (const dom::key_value_pair member : devices) {
+    std::optional<Record> record = read_record(member.value);
     if (!record) return false;
-    read.emplace(device, std::move(*record));
+    read.insert_or_assign(std::string(member.key), std::move(*record));
   }
   records.merge(read);
   return true;
@@ -179,8 +128,8 @@ std::string encode_record(const Record& record) {
 }
 
 std::optional<Record> decode_record(std::string_view text) {
-  const json source = json::parse(text, nullptr, false);
-  return source.is_discarded() ? std::nullopt : from_json(source);
+  dom::element source;
+  return parse(text, source) ? read_record(source) : std::nullopt;
 }
 
 }  // namespace dra::identity

@@ -267,11 +267,7 @@ void Silicon::settle() {
   }
   if (std::exchange(wide_dirty_, false)) {
     if (!wide_.built) {
-      wide_.built = wide_.full = true;
-      wide_.entries.clear();
-      wide_.edges.clear();
-      wide_.crowded.clear();
-      wide_.first_edge.assign(1, 0);
+      wide_.begin(true);
       if (!wide_values_.empty())
         each_wide([&](const Pool& pool, const SliceTable& slice, uint32_t first, uint32_t local) {
           wide_.entries.push_back({pool.id, pool.ref_of(first + local), &slice, local, true});

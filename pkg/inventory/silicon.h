@@ -130,6 +130,9 @@ class Silicon {
     std::vector<uint32_t> edges;
     std::map<uint32_t, StrId> crowded;  // entries, and the value of which there are too many names (kMaxPairs)
     std::vector<std::pair<PoolId, StrId>> excludes, plugs;  // devices without a node
+
+    // Built, so far with nothing.
+    void begin(bool in_full);
   };
   struct Held {  // a held name, with all that is known of it
     const Pool* pool = nullptr;

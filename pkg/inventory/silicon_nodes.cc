@@ -75,13 +75,17 @@ bool Silicon::as_published(const Pool& pool, StrId device, const HeldRecord& rec
          std::equal(now.part_of.begin(), now.part_of.end(), record.part_of.begin(), record.part_of.end());
 }
 
+void Silicon::NodeState::begin(bool in_full) {
+  built = true;
+  full = in_full;
+  entries.clear();
+  edges.clear();
+  crowded.clear();
+  first_edge.assign(1, 0);
+}
+
 void Silicon::build(NodeId node, NodeState& of, bool full) {
-  of.built = true;
-  of.full = full;
-  of.entries.clear();
-  of.edges.clear();
-  of.crowded.clear();
-  of.first_edge.assign(1, 0);
+  of.begin(full);
   linked_.erase(node);
   if (!full) return;
   each_local(node, [&](const Pool& pool, const SliceTable& slice, uint32_t first, uint32_t local) {

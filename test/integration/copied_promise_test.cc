@@ -26,6 +26,14 @@ class CopiedPromise : public Preempting {
       }
     return {};
   }
+  // What pod high0 was promised, whose proof the server refuses, in a full cluster.
+  Json promised_to_high0(const Names& running) {
+    begin_preempting(1);
+    fill(running);
+    block_proofs();
+    create("high0");
+    return record_of("high0");
+  }
   void write(const Json& record, const std::string& name) {
     Json status = api().get(Api::path("Pod", name))["status"];
     Json conditions = Json::array();
@@ -43,11 +51,7 @@ class CopiedPromise : public Preempting {
 
 // The promise names the claims of the other pod. Each of the two gets a place of its own, for one victim each.
 TEST_F(CopiedPromise, ToAPodOfTheSamePriority) {
-  begin_preempting(1);
-  fill(low_);
-  block("the proof");
-  create("high0");
-  const Json record = record_of("high0");
+  const Json record = promised_to_high0(low_);
   create("high1");
   pass(3s);
   write(record, "high1");
@@ -60,11 +64,7 @@ TEST_F(CopiedPromise, ToAPodOfTheSamePriority) {
 }
 
 TEST_F(CopiedPromise, ToAPodThatMayEvictNobody) {
-  begin_preempting(1);
-  fill(low_);
-  block("the proof");
-  create("high0");
-  const Json record = record_of("high0");
+  const Json record = promised_to_high0(low_);
   for (const char* name : {"low4", "never0"}) {
     create(name);
     pass(3s);
@@ -78,11 +78,7 @@ TEST_F(CopiedPromise, ToAPodThatMayEvictNobody) {
 
 // Written again onto a pod of the same name, after the first one has run and gone: pods and claims are others by then.
 TEST_F(CopiedPromise, ToALaterPodOfTheName) {
-  begin_preempting(1);
-  fill(low_);
-  block("the proof");
-  create("high0");
-  const Json record = record_of("high0");
+  const Json record = promised_to_high0(low_);
   unblock();
   ASSERT_TRUE(within(30s, [&] { return bound("high0"); }));
   const Names victims = gone(low_);
@@ -106,11 +102,7 @@ TEST_F(CopiedPromise, ToALaterPodOfTheName) {
 
 // The record of another victim, with the uid that it has: nobody goes whom the choice of now does not name.
 TEST_F(CopiedPromise, WithAnotherVictim) {
-  begin_preempting(1);
-  fill({"low0", "mid1", "mid2", "mid3"});
-  block("the proof");
-  create("high0");
-  Json record = record_of("high0");
+  Json record = promised_to_high0({"low0", "mid1", "mid2", "mid3"});
   std::string text = record["message"];
   const std::string victim = "default/low0/" + get_pod("low0")->metadata.uid;
   const size_t at = text.find(victim);
@@ -131,7 +123,7 @@ TEST_F(CopiedPromise, OfCpuToAnotherPodAndToALaterOneOfTheName) {
   fill_cpu({"low0", "low1"});
   api().merge(Api::path("Node", "n0"),
               {{"spec", {{"taints", {{{"key", "ours"}, {"value", "y"}, {"effect", "NoSchedule"}}}}}}});
-  block("the proof");
+  block_proofs();
   create_cpu("high0", "30");
   const Json record = record_of("high0");
   create_cpu("high1", "30");
@@ -154,11 +146,7 @@ TEST_F(CopiedPromise, OfCpuToAnotherPodAndToALaterOneOfTheName) {
 
 // Written again onto the pod itself, which has what it was promised: it ends, and nobody else goes.
 TEST_F(CopiedPromise, ToItsOwnPodAfterTheVictimWent) {
-  begin_preempting(1);
-  fill(low_);
-  block("the proof");
-  create("high0");
-  const Json record = record_of("high0");
+  const Json record = promised_to_high0(low_);
   unblock();
   ASSERT_TRUE(within(30s, [&] { return running("high0"); }));
   const Names victims = gone(low_);

@@ -21,6 +21,18 @@ void PrintTo(const Row& row, std::ostream* out) {
   *out << row.gate;
 }
 
+// Of a set of 8 the first device takes so many.
+void add_counters(std::vector<Json>& slices, const char* taken) {
+  Json counters = slices[0];
+  counters["metadata"]["name"] = "counters";
+  counters["spec"].erase("devices");
+  counters["spec"]["sharedCounters"] = {{{"name", "set"}, {"counters", {{"memory", {{"value", "8"}}}}}}};
+  slices[0]["spec"]["devices"][0]["consumesCounters"] = {
+      {{"counterSet", "set"}, {"counters", {{"memory", {{"value", taken}}}}}}};
+  slices.push_back(counters);
+  for (Json& slice : slices) slice["spec"]["pool"]["resourceSliceCount"] = 2;
+}
+
 const Row kRows[] = {
     {"DRADerivedAttributes", [](std::vector<Json>&) {},
      [](Json& claim) {
@@ -31,14 +43,8 @@ const Row kRows[] = {
      }},
     {"DRADeviceCompatibilityGroups",
      [](std::vector<Json>& slices) {
-       Json counters = slices[0];
-       counters["metadata"]["name"] = "counters";
-       counters["spec"].erase("devices");
-       counters["spec"]["sharedCounters"] = {{{"name", "set"}, {"counters", {{"memory", {{"value", "8"}}}}}}};
-       slices[0]["spec"]["devices"][0]["consumesCounters"] = {
-           {{"counterSet", "set"}, {"counters", {{"memory", {{"value", "1"}}}}}, {"compatibilityGroups", {"mig"}}}};
-       slices.push_back(counters);
-       for (Json& slice : slices) slice["spec"]["pool"]["resourceSliceCount"] = 2;
+       add_counters(slices, "1");
+       slices[0]["spec"]["devices"][0]["consumesCounters"][0]["compatibilityGroups"] = {"mig"};
      },
      [](Json&) {}},
     {"DRAOptionalNodeOperations", [](std::vector<Json>& slices) { slices[0]["spec"]["skipNodeOperations"] = {"*"}; },
@@ -51,18 +57,7 @@ const Row kRows[] = {
        only["name"] = "only";
        request = {{"name", request["name"]}, {"firstAvailable", {only}}};
      }},
-    {"DRAPartitionableDevices",
-     [](std::vector<Json>& slices) {
-       Json counters = slices[0];
-       counters["metadata"]["name"] = "counters";
-       counters["spec"].erase("devices");
-       counters["spec"]["sharedCounters"] = {{{"name", "set"}, {"counters", {{"memory", {{"value", "8"}}}}}}};
-       slices[0]["spec"]["devices"][0]["consumesCounters"] = {
-           {{"counterSet", "set"}, {"counters", {{"memory", {{"value", "8"}}}}}}};
-       slices.push_back(counters);
-       for (Json& slice : slices) slice["spec"]["pool"]["resourceSliceCount"] = 2;
-     },
-     [](Json&) {}},
+    {"DRAPartitionableDevices", [](std::vector<Json>& slices) { add_counters(slices, "8"); }, [](Json&) {}},
     {"DRAConsumableCapacity",
      [](std::vector<Json>& slices) {
        Json& device = slices[0]["spec"]["devices"][0];

@@ -91,7 +91,7 @@ class Preempting : public World {
     return some;
   }
   // The server refuses what proves a promise.
-  void block(const std::string&) {
+  void block_proofs() {
     manager().network().set_plan([](const client::Request& request, bool) {
       client::Fault fault;
       if (request.method != "PATCH" || request.body.find("dra-controller-manager/Promise") == std::string::npos ||

@@ -114,7 +114,7 @@ TEST_F(Preemption, BudgetsAreSparedWhereASetBreaksNone) {
 TEST_F(Preemption, APreemptorThatIsDeletedTakesItsPromiseAlong) {
   begin_preempting(1);
   fill({"low0", "low1", "low2", "low3"});
-  block("preemption/prove-promise");
+  block_proofs();
   create("high0");
   ASSERT_TRUE(within(20s, [&] { return get_pod("high0") && protocol::has_promise(*get_pod("high0")); }));
   api().remove_now(Api::path("Pod", "high0"));
@@ -126,7 +126,7 @@ TEST_F(Preemption, APreemptorThatIsDeletedTakesItsPromiseAlong) {
 TEST_F(Preemption, ABudgetThatClosesMeanwhileChangesTheChoice) {
   begin_preempting(1);
   fill({"mid0", "low0", "mid1", "mid2"});
-  block("preemption/prove-promise");
+  block_proofs();
   create("high0");
   ASSERT_TRUE(within(20s, [&] { return get_pod("high0") && protocol::has_promise(*get_pod("high0")); }));
   api().merge(Api::path("Pod", "low0"), {{"metadata", {{"labels", {{"app", "spared"}}}}}});
@@ -144,7 +144,7 @@ TEST_F(Preemption, ABudgetThatClosesMeanwhileChangesTheChoice) {
 TEST_F(Preemption, WhoFitsWithoutEvictionsGoesThere) {
   begin_preempting(1);
   fill({"low0", "low1", "low2", "low3"});
-  block("preemption/prove-promise");
+  block_proofs();
   create("high0");
   ASSERT_TRUE(within(20s, [&] { return get_pod("high0") && protocol::has_promise(*get_pod("high0")); }));
   api().remove_now(Api::path("Pod", "low0"));
