@@ -11,24 +11,7 @@ import urllib.parse
 RESOURCE = "/apis/resource.k8s.io/v1"
 
 
-def older(version, value):
-    """An object, or a part of it, of resource.k8s.io/v1 as an older version writes it. v1beta2 has the shapes of v1; v1beta1 has a request without
-    `exactly`, and a device's fields below `basic`."""
-    if isinstance(value, list):
-        return [older(version, one) for one in value]
-    if not isinstance(value, dict):
-        return f"resource.k8s.io/{version}" if value == "resource.k8s.io/v1" else value
-    made = {key: older(version, one) for key, one in value.items()}
-    if version == "v1beta1" and "exactly" in made:
-        made.update(made.pop("exactly"))
-    if version == "v1beta1" and isinstance(made.get("devices"), list):
-        made["devices"] = [{"name": one["name"], "basic": {key: field for key, field in one.items() if key != "name"}} for one in made["devices"]]
-    return made
-
-
 class Api:
-    version = "v1"  # of resource.k8s.io, in which v1 is asked
-
     def __init__(self, kubeconfig):
         with open(kubeconfig, encoding="utf-8") as source:
             text = source.read()
@@ -51,8 +34,6 @@ class Api:
 
     def request(self, method, path, body=None, content_type="application/json", accept="application/json", parse=True):
         """(status, parsed answer; an empty object if it is not JSON or not to be parsed). Reopens a closed connection once."""
-        if self.version != "v1" and path.startswith(RESOURCE + "/"):
-            path, body = path.replace("/v1/", f"/{self.version}/", 1), older(self.version, body)
         headers = {"Authorization": f"Bearer {self.token}", "Accept": accept}
         data = None
         if body is not None:
@@ -109,6 +90,11 @@ class Api:
 def devices_of(claim):
     results = claim.get("status", {}).get("allocation", {}).get("devices", {}).get("results", [])
     return [(r["driver"], r["pool"], r["device"]) for r in results if not r.get("adminAccess")]
+
+
+def device_class(name="gpu", driver="gpu.example.com", **spec):
+    return {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": name},
+            "spec": {"selectors": [{"cel": {"expression": f'device.driver == "{driver}"'}}], **spec}}
 
 
 def template(name, device_class="gpu", count=1):

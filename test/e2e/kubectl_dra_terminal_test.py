@@ -248,7 +248,7 @@ def older_servers(programs):
 
 def write_by_hand(api):
     api.create("/api/v1/nodes", {"metadata": {"name": "node-0"}, "status": {"allocatable": {"cpu": "8", "memory": "8Gi", "pods": "10"}}})
-    api.create(rest.RESOURCE + "/deviceclasses", {"metadata": {"name": "gpu"}, "spec": {"selectors": [{"cel": {"expression": 'device.driver == "gpu.example.com"'}}]}})
+    api.create(rest.RESOURCE + "/deviceclasses", rest.device_class())
     devices = [{"name": "gpu-0", "attributes": {"model": {"string": "A"}}, "capacity": {"memory": {"value": "8Gi"}}}, {"name": "gpu-1"}]
     api.create(rest.RESOURCE + "/resourceslices", {"metadata": {"name": "slice"}, "spec": {"driver": "gpu.example.com", "nodeName": "node-0",
                "pool": {"name": "node-0", "generation": 1, "resourceSliceCount": 1}, "devices": devices}})

@@ -360,7 +360,7 @@ def in_real_plane(programs, kubectl, minor):
         amounts = {"cpu": "8", "memory": "8Gi", "pods": "10"}
         api.create("/api/v1/nodes", {"metadata": {"name": "node-0", "labels": labels}})
         api.request("PATCH", "/api/v1/nodes/node-0/status", {"status": {"capacity": amounts, "allocatable": amounts}}, "application/merge-patch+json")
-        api.create(rest.RESOURCE + "/deviceclasses", {"metadata": {"name": "gpu"}, "spec": {"selectors": [{"cel": {"expression": 'device.driver == "gpu.example.com"'}}]}})
+        api.create(rest.RESOURCE + "/deviceclasses", rest.device_class())
         devices = [{"name": f"gpu-{i}"} for i in range(4)]
         api.create(rest.RESOURCE + "/resourceslices", {"metadata": {"name": "node-0-gpus"}, "spec": {"driver": "gpu.example.com", "nodeName": "node-0",
                    "pool": {"name": "node-0", "generation": 1, "resourceSliceCount": 1}, "devices": devices}})

@@ -8,9 +8,10 @@ import urllib.request
 
 
 class Manager:
-    def __init__(self, program, kubeconfig, log_path, arguments=()):
-        self.arguments = [program, "--kubeconfig", kubeconfig, "--scheduling=bind", "--claim-templates=own", "--bind-address", "127.0.0.1",
-                          "--metrics-port", "0", *arguments]
+    def __init__(self, program, kubeconfig, log_path, arguments=(), plain=False):
+        """`plain`: with the manager's own defaults, beside kube-controller-manager, which makes the claims."""
+        modes = [] if plain else ["--scheduling=bind", "--claim-templates=own"]
+        self.arguments = [program, "--kubeconfig", kubeconfig, *modes, "--bind-address", "127.0.0.1", "--metrics-port", "0", *arguments]
         self.log_path = log_path
         self.process = None
         self.log_start = 0

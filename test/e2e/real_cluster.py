@@ -30,11 +30,6 @@ def release():
     return int(emulated.split(".")[1])
 
 
-def resource_version():
-    """The newest version of resource.k8s.io."""
-    return {32: "v1beta1", 33: "v1beta2"}.get(release(), "v1")
-
-
 def rules_version():
     """The version of resource.k8s.io that has DeviceTaintRules."""
     return "v1beta2" if release() >= 36 else "v1alpha3"
@@ -100,9 +95,9 @@ class Watcher(threading.Thread):
         while not self.stopped.wait(self.every):
             try:
                 self.look()
-            except (OSError, SystemExit) as failure:
+            except BaseException as failure:  # nobody else sees that a thread has ended
                 if not self.stopped.is_set():
-                    self.wrong.append(f"the watcher failed: {failure}")
+                    self.wrong.append(f"the watcher failed: {failure!r}")
                 return
 
 
@@ -126,9 +121,6 @@ class RealCluster:
 
     def start(self, name, *arguments):
         emulated = os.environ.get("DRA_REAL_EMULATES")
-        if name.startswith("kube-") and release() < 34:  # off by default
-            arguments += ("--feature-gates=DynamicResourceAllocation=true", )
-            arguments += (f"--runtime-config=resource.k8s.io/{resource_version()}=true", ) if name == "kube-apiserver" else ()
         if name.startswith("kube-"):
             arguments += self.gates + ((f"--emulated-version=kube={emulated}",) if emulated else ())
         with open(os.path.join(self.folder, name + ".log"), "w", encoding="utf-8") as log:
@@ -179,6 +171,15 @@ class RealCluster:
                 process.kill()
         shutil.rmtree(self.folder, ignore_errors=True)
 
+    def start_controllers(self, names, *flags, scheduler=False):
+        """kube-controller-manager with these controllers alone; also kube-scheduler; waits for the service account that pods need."""
+        common = [f"--kubeconfig={self.kubeconfig('admin')}", "--secure-port=0", "--leader-elect=false"]
+        self.start("kube-controller-manager", *common, f"--controllers={names}", f"--service-account-private-key-file={self.folder}/sa.key", *flags)
+        if scheduler:
+            self.start("kube-scheduler", *common)
+        api = self.api("admin")
+        self.wait_for(lambda: api.request("GET", "/api/v1/namespaces/default/serviceaccounts/default")[0] == 200, 90, "the service account")
+
     def wait_for(self, condition, seconds, what):
         end = time.monotonic() + seconds
         while time.monotonic() < end:
@@ -217,7 +218,6 @@ contexts:
 
     def api(self, user, token=None):
         client = rest.Api(self.kubeconfig(user, token))
-        client.version = resource_version()
         client.context = rest.ssl.create_default_context(cafile=f"{self.folder}/certificates/apiserver.crt")
         return client
 

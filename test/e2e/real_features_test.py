@@ -45,9 +45,7 @@ class Run:
         self.cluster.__enter__()
         self.api, self.wait = self.cluster.api("admin"), self.cluster.wait_for
         self.kubeconfig = self.cluster.kubeconfig("admin")
-        self.cluster.start("kube-controller-manager", f"--kubeconfig={self.kubeconfig}", f"--controllers={CONTROLLERS}", "--secure-port=0",
-                           f"--service-account-private-key-file={self.cluster.folder}/sa.key", "--leader-elect=false")
-        self.wait(lambda: self.api.request("GET", CORE + "/namespaces/default/serviceaccounts/default")[0] == 200, 60, "the service account")
+        self.cluster.start_controllers(CONTROLLERS)
         calls = []
         for name, side in self.nodes:
             calls += [lambda n=name, s=side: self.api.create(NODES, node(n, s)), lambda n=name: self.api.create(SLICES, slice_of(n))]
@@ -68,9 +66,7 @@ class Run:
 
     def manage(self, mode, *arguments):
         self.manager = managers.Manager(os.path.join(self.options.programs, "dra-controller-manager"), self.kubeconfig,
-                                        os.path.join(self.cluster.folder, "manager.log"), ["--leader-elect=false", *arguments])
-        for default in ("--scheduling=bind", "--claim-templates=own"):  # kube-controller-manager creates and cleans up claims here
-            self.manager.arguments.remove(default)
+                                        os.path.join(self.cluster.folder, "manager.log"), ["--leader-elect=false", *arguments], plain=True)
         self.manager.arguments.append(f"--scheduling={mode}")
         self.manager.start()
 
@@ -109,11 +105,6 @@ def slice_of(name, driver=DRIVER, devices=DEVICES, **of_device):
                      "devices": [{"name": f"gpu-{d}", **of_device} for d in range(devices)]}}
 
 
-def device_class(name, driver=DRIVER, **spec):
-    return {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": name},
-            "spec": {"selectors": [{"cel": {"expression": f'device.driver == "{driver}"'}}], **spec}}
-
-
 def extended_pod(name, scheduler, side, resource=RESOURCE):
     return {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": name},
             "spec": {"schedulerName": scheduler, "nodeSelector": {"side": side},
@@ -146,7 +137,7 @@ def check_devices(api):
 def extended(options):
     """Our pods and kube-scheduler's at the same time, each on their own nodes."""
     with Run(options, nodes_of("ours", options.pods) + nodes_of("theirs", options.theirs)) as run:
-        run.api.create(CLASSES, device_class("gpu", extendedResourceName=RESOURCE))
+        run.api.create(CLASSES, rest.device_class("gpu", extendedResourceName=RESOURCE))
         run.schedule()
         run.manage("bind", "--scheduler-names=ours")
         pods = [extended_pod(f"ours-{i:03}", "ours", "ours") for i in range(options.pods)]
@@ -177,7 +168,7 @@ def extended(options):
 def gated(options):
     """Gated pods that only DRA can serve stay gated with an event, and nothing creates a claim for them."""
     with Run(options, nodes_of("ours", options.gated)) as run:
-        run.api.create(CLASSES, device_class("gpu", extendedResourceName=RESOURCE))
+        run.api.create(CLASSES, rest.device_class("gpu", extendedResourceName=RESOURCE))
         run.schedule()
         run.manage("gate")
         pods = [extended_pod(f"p-{i:03}", "default-scheduler", "ours") for i in range(options.gated)]
@@ -212,7 +203,7 @@ def rules(options):
     """The simulation of a rule with effect None equals the evictions of the same rule with NoExecute."""
     count = min(options.pods, 100)
     with Run(options, nodes_of("ours", 2 * count)) as run:
-        run.api.create(CLASSES, device_class("gpu"))
+        run.api.create(CLASSES, rest.device_class())
         run.api.create(rest.RESOURCE + "/namespaces/default/resourceclaimtemplates", rest.template("one"))
         run.manage("bind", "--scheduler-names=ours", "--device-taint-eviction=own")
         run.create([template_pod(f"p-{i:03}") for i in range(count)])
@@ -272,7 +263,7 @@ def conditions(options):
         for name in (*late, "failing", "never"):
             run.api.create(NODES, node(name, name.split("-", maxsplit=1)[0]))
             run.api.create(SLICES, slice_of(name, devices=3 if name == "failing" else DEVICES, bindsToNode=True, bindingConditions=["example.com/ready"], bindingFailureConditions=["example.com/failed"]))
-        run.api.create(CLASSES, device_class("gpu"))
+        run.api.create(CLASSES, rest.device_class())
         run.api.create(rest.RESOURCE + "/namespaces/default/resourceclaimtemplates", rest.template("one"))
         driver = Preparer(run.cluster.api("admin"), lambda device: {"late": 2, "failing": "fail", "never": None}[device[1].split("-")[0]])
         driver.start()
@@ -314,9 +305,9 @@ def bad(options):
     """Invalid objects lead to a named reason and a stable state."""
     with Run(options, nodes_of("ours", 2 * DEVICES)) as run:
         # Two classes of one extended name: the newer one counts, as with kube-scheduler (or the first by name).
-        run.api.create(CLASSES, device_class("a", extendedResourceName=RESOURCE))
+        run.api.create(CLASSES, rest.device_class("a", extendedResourceName=RESOURCE))
         time.sleep(1.1)
-        run.api.create(CLASSES, device_class("b", extendedResourceName=RESOURCE))
+        run.api.create(CLASSES, rest.device_class("b", extendedResourceName=RESOURCE))
         run.api.create(rest.RESOURCE + "/namespaces/default/resourceclaimtemplates", rest.template("one", device_class="a"))
         run.manage("bind", "--scheduler-names=ours", "--device-taint-eviction=own")
         run.create([extended_pod("equal-names", "ours", "ours"), template_pod("plain")])
@@ -349,7 +340,7 @@ def bad(options):
 def large(options):
     """A pod of 10 or 40 KB is bound as soon as a small one, although no other traffic follows its event."""
     with Run(options, nodes_of("ours", DEVICES)) as run:
-        run.api.create(CLASSES, device_class("gpu"))
+        run.api.create(CLASSES, rest.device_class())
         run.api.create(rest.RESOURCE + "/namespaces/default/resourceclaimtemplates", rest.template("one"))
         run.manage("bind", "--scheduler-names=ours")
         longest = 0

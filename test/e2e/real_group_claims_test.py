@@ -53,11 +53,8 @@ class Run(gangs.Run):
     def __enter__(self):
         self.cluster.__enter__()
         self.api, self.kubeconfig = self.cluster.api("admin"), self.cluster.kubeconfig("admin")
-        self.cluster.start("kube-controller-manager", f"--kubeconfig={self.kubeconfig}", f"--controllers={CONTROLLERS}", "--secure-port=0",
-                           f"--service-account-private-key-file={self.cluster.folder}/sa.key", "--leader-elect=false")
-        self.cluster.wait_for(lambda: self.api.request("GET", gangs.CORE + "/namespaces/default/serviceaccounts/default")[0] == 200, 90, "the service account")
-        self.api.create(rest.RESOURCE + "/deviceclasses", {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": "gpu"},
-                                                           "spec": {"selectors": [{"cel": {"expression": 'device.driver == "gpu.example.com"'}}]}})
+        self.cluster.start_controllers(CONTROLLERS)
+        self.api.create(rest.RESOURCE + "/deviceclasses", rest.device_class())
         self.api.create(rest.RESOURCE + "/namespaces/default/resourceclaimtemplates", rest.template("one"))
         room = {"cpu": "512", "memory": "512Gi", "pods": "1000"}
         self.api.create(gangs.CORE + "/nodes", {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n", "labels": {"kubernetes.io/hostname": "n"}},

@@ -48,11 +48,8 @@ class Run:
     def __enter__(self):
         self.cluster.__enter__()
         self.api, self.kubeconfig = self.cluster.api("admin"), self.cluster.kubeconfig("admin")
-        self.cluster.start("kube-controller-manager", f"--kubeconfig={self.kubeconfig}", f"--controllers={self.controllers}",
-                           "--secure-port=0", f"--service-account-private-key-file={self.cluster.folder}/sa.key", "--leader-elect=false")
-        self.cluster.wait_for(lambda: self.api.request("GET", CORE + "/namespaces/default/serviceaccounts/default")[0] == 200, 90, "the service account")
-        self.api.create(rest.RESOURCE + "/deviceclasses", {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": "gpu"},
-                                                           "spec": {"selectors": [{"cel": {"expression": 'device.driver == "gpu.example.com"'}}]}})
+        self.cluster.start_controllers(self.controllers)
+        self.api.create(rest.RESOURCE + "/deviceclasses", rest.device_class())
         self.api.create(rest.RESOURCE + "/namespaces/default/resourceclaimtemplates", rest.template("one"))
         return self
 
@@ -74,9 +71,7 @@ class Run:
 
     def manage(self, *arguments):
         self.manager = managers.Manager(os.path.join(self.options.programs, "dra-controller-manager"), self.kubeconfig,
-                                        os.path.join(self.cluster.folder, "manager.log"), ["--leader-elect=false", "-v=4", *arguments])
-        for default in ("--scheduling=bind", "--claim-templates=own"):  # kube-controller-manager creates the claims
-            self.manager.arguments.remove(default)
+                                        os.path.join(self.cluster.folder, "manager.log"), ["--leader-elect=false", "-v=4", *arguments], plain=True)
         self.manager.start()
 
     def patch(self, path, body):

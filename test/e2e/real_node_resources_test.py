@@ -22,12 +22,8 @@ FIELD = "nodeAllocatableResourceMappings"
 
 
 def set_up(run):
-    run.cluster.start("kube-controller-manager", f"--kubeconfig={run.kubeconfig}", f"--controllers=serviceaccount-controller,resourceclaim-controller", "--secure-port=0",
-                      f"--service-account-private-key-file={run.cluster.folder}/sa.key", "--leader-elect=false")
-    run.cluster.start("kube-scheduler", f"--kubeconfig={run.kubeconfig}", "--secure-port=0", "--leader-elect=false")
-    run.cluster.wait_for(lambda: run.api.request("GET", gangs.CORE + "/namespaces/default/serviceaccounts/default")[0] == 200, 90, "the service account")
-    run.api.create(rest.RESOURCE + "/deviceclasses", {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": "gpu"},
-                                                      "spec": {"selectors": [{"cel": {"expression": 'device.driver == "gpu.example.com"'}}]}})
+    run.cluster.start_controllers("serviceaccount-controller,resourceclaim-controller", scheduler=True)
+    run.api.create(rest.RESOURCE + "/deviceclasses", rest.device_class())
     run.api.create(rest.RESOURCE + "/namespaces/default/resourceclaimtemplates", rest.template("one"))
     room = {"cpu": "4", "memory": "64Gi", "pods": "100"}
     run.api.create(gangs.CORE + "/nodes", {"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n", "labels": {"kubernetes.io/hostname": "n"}}, "spec": {},

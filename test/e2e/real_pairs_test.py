@@ -337,9 +337,7 @@ class Run:
 
     def set_up(self):
         self.admin, self.kubeconfig = self.cluster.api("admin"), self.cluster.kubeconfig("admin")
-        self.cluster.start("kube-controller-manager", f"--kubeconfig={self.kubeconfig}", "--controllers=serviceaccount-controller,resourceclaim-controller",
-                           "--secure-port=0", f"--service-account-private-key-file={self.cluster.folder}/sa.key", "--leader-elect=false")
-        self.cluster.wait_for(lambda: self.admin.request("GET", CORE + "/namespaces/default/serviceaccounts/default")[0] == 200, 90, "the service account")
+        self.cluster.start_controllers("serviceaccount-controller,resourceclaim-controller")
         if self.mode == "gate":
             self.cluster.start("kube-scheduler", f"--kubeconfig={self.kubeconfig}", "--secure-port=0", "--leader-elect=false")
         self.tenant, self.managers_kubeconfig = self.admin, self.kubeconfig
@@ -397,9 +395,8 @@ class Run:
     def manage(self):
         self.number += 1
         arguments = ["--leader-elect=false", f"--scheduling={self.mode}"] + (["--scheduler-names=ours"] if self.mode == "bind" else [])
-        made = managers.Manager(os.path.join(self.options.programs, NAME), self.managers_kubeconfig, os.path.join(self.cluster.folder, f"manager-{self.number}.log"), arguments)
-        for default in ("--scheduling=bind", "--claim-templates=own"):  # kube-controller-manager creates the claims
-            made.arguments.remove(default)
+        made = managers.Manager(os.path.join(self.options.programs, NAME), self.managers_kubeconfig, os.path.join(self.cluster.folder, f"manager-{self.number}.log"), arguments,
+                                plain=True)
         self.managers.append(made.start())
 
     def kill_one(self):

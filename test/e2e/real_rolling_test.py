@@ -105,9 +105,7 @@ class Rolling(Run):
         self.runs += 1
         made = managers.Manager(self.programs_of[version], self.kubeconfig, os.path.join(self.cluster.folder, f"{version}-{self.runs}.log"),
                                 [f"--scheduling={self.mode}", f"--claim-templates={'observe' if self.gated else 'own'}", "-v=4",
-                                 *([] if self.gated else ["--scheduler-names=ours"])])
-        for default in ("--scheduling=bind", "--claim-templates=own"):
-            made.arguments.remove(default)
+                                 *([] if self.gated else ["--scheduler-names=ours"])], plain=True)
         self.managers[version] = made.start()
         made.wait_until("Starting", 30)
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What docs/user/modes.md says of a Kubernetes release, on a real control plane ($KUBEBUILDER_ASSETS) of it, or of a newer one that emulates it
 (DRA_REAL_EMULATES=1.35): the chart by Helm, opting in by label, gate and bind mode, a group, the policies, a taint of devices, kubectl dra, the uninstall.
-Prints a line for each, with what the server has. Before 1.34 with resource.k8s.io switched on, in its newest version.
+Prints a line for each, with what the server has. Needs resource.k8s.io/v1 (1.34).
 
 Usage: real_versions_test.py FOLDER_OF_PROGRAMS [--helm helm3|helm4] [--device-taints]     # --device-taints: with the feature gate DRADeviceTaints
 """
@@ -140,10 +140,6 @@ def ask(plane, programs, status, verb, *words):
 
 def taints(plane, chart):
     """With exclusive.mode=taint a pod of ours runs and another does not, where the server keeps taints of devices; where it drops them, both do."""
-    if real_cluster.release() < 33:
-        said = chart.command("upgrade", "r", whole.CHART, "--reuse-values", "--set", "exclusive.mode=taint", "--set", f"exclusive.taintKey={TAINT}", ok=False)
-        assert "exclusive.mode=taint needs resource.k8s.io/v1 or v1beta2" in said, said
-        return "exclusive.mode=taint is refused by the chart"
     plane.publish(NODES, DEVICES, taint=True)
     kept = any(device.get("taints") for one in plane.admin.items(DRA + "/resourceslices") for device in one["spec"]["devices"])
     chart.upgrade({"scheduling.mode": "gate", "scheduling.names": [], "exclusive.mode": "taint", "exclusive.taintKey": TAINT})

@@ -102,8 +102,7 @@ def furnish(api):
                                     ("zonal", "kubernetes.io/no-provisioner", "Immediate")):
         api.create(CLASSES, {"apiVersion": "storage.k8s.io/v1", "kind": "StorageClass", "metadata": {"name": name}, "provisioner": provisioner,
                              "volumeBindingMode": mode, "reclaimPolicy": "Retain"})
-    api.create(rest.RESOURCE + "/deviceclasses", {"apiVersion": "resource.k8s.io/v1", "kind": "DeviceClass", "metadata": {"name": "gpu"},
-                                                  "spec": {"selectors": [{"cel": {"expression": 'device.driver == "gpu.example.com"'}}]}})
+    api.create(rest.RESOURCE + "/deviceclasses", rest.device_class())
     api.create(rest.RESOURCE + "/namespaces/default/resourceclaimtemplates", rest.template("one"))
     api.many(calls)
 
@@ -199,9 +198,7 @@ class Run:
         self.cluster.__enter__()
         self.api = self.cluster.api("admin")
         self.kubeconfig = self.cluster.kubeconfig("admin")
-        self.cluster.start("kube-controller-manager", f"--kubeconfig={self.kubeconfig}", f"--controllers={CONTROLLERS}", "--secure-port=0",
-                           f"--service-account-private-key-file={self.cluster.folder}/sa.key", "--leader-elect=false", "--pvclaimbinder-sync-period=5s")
-        self.cluster.wait_for(lambda: self.api.request("GET", CORE + "/namespaces/default/serviceaccounts/default")[0] == 200, 60, "the service account")
+        self.cluster.start_controllers(CONTROLLERS, "--pvclaimbinder-sync-period=5s")
         furnish(self.api)
         self.provisioner = Provisioner(self.cluster.api("admin"))
         self.provisioner.start()

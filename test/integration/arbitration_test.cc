@@ -1,4 +1,4 @@
-// P1 to P8 under three writers that all lead, lagging watches, crashes, relists and lost answers (arbitration_model.h).
+// P1 to P9 under three writers that all lead, lagging watches, crashes, relists and lost answers (arbitration_model.h).
 //
 // DRA_ARBITRATION_STEPS: steps in total (100000); every 20,000 steps the world comes to rest and is checked.
 // DRA_COUNTER_EXAMPLES: of how many seeds counter-examples are searched for (3).

@@ -211,14 +211,17 @@ class Plugin {
   size_t next_ = 0;
 };
 
+size_t steps() {
+  return from_environment("DRA_PLUGIN_STEPS", 40);
+}
+
 TEST(DevicePlugin, ServesANodeOrClaimsDoButNeverBoth) {
   size_t flips = 0, by_plugin = 0, by_claim = 0;
   std::set<std::string> reasons;
   for (const uint64_t seed : seeds("DRA_PLUGIN_SEEDS", 3)) {
     SCOPED_TRACE(seed);
     Plugin world(seed, identity::PluginUse::kPlugin);
-    const size_t steps = from_environment("DRA_PLUGIN_STEPS", 40);
-    for (size_t i = 0; i < steps && world.both_ways == 0; ++i) world.step();
+    for (size_t i = 0; i < steps() && world.both_ways == 0; ++i) world.step();
     world.end();
     EXPECT_EQ(world.both_ways, 0u);
     flips += world.flips;
@@ -239,7 +242,7 @@ TEST(DevicePlugin, HandsOutTwiceWhereItIsSaidToBeApart) {
   size_t both_ways = 0;
   for (const uint64_t seed : seeds("DRA_PLUGIN_SEEDS", 3)) {
     Plugin world(seed, identity::PluginUse::kApart);
-    for (size_t i = 0; i < 40; ++i) world.step();
+    for (size_t i = 0; i < steps(); ++i) world.step();
     both_ways += world.both_ways;
   }
   EXPECT_GT(both_ways, 0u);

@@ -99,7 +99,7 @@ TEST_F(TenantPromise, IsRefusedByTheServerOrDropped) {
     // The pod itself may be written; its status is not part of that.
     const Answer written =
         tenant_->call(method, path("high0") + query + (apply ? "&force=true" : ""), body.dump(), type);
-    EXPECT_NE(written.status, 403) << verb;
+    EXPECT_TRUE(written.ok()) << verb << " " << written.body;
     EXPECT_FALSE(has_forged("high0")) << verb;
   }
   Json born = of_tenant("high1");
@@ -121,6 +121,16 @@ TEST_F(TenantPromise, IsRefusedByTheServerOrDropped) {
   api().remove_now(Api::path("Pod", "mid0"));
   EXPECT_TRUE(within(20s, [&] { return bound("mid4"); })) << cluster().verdict();
   EXPECT_EQ(writes("preemption/promise") + writes("preemption/preempt"), 0u);
+}
+
+// What the next test shows does not happen happens as soon as an administrator sets the label.
+TEST_F(TenantPromise, WithTheLabelSomebodyGoes) {
+  begin_with_a_tenant(running_);
+  tenant_->create(of_tenant("high0"));
+  EXPECT_TRUE(never([&] { return !gone(running_).empty(); }, 20s));
+  api().merge(Api::path("Namespace", kTenants),
+              {{"metadata", {{"labels", {{"dra-controller-manager/preemption", "true"}}}}}});
+  EXPECT_TRUE(within(60s, [&] { return gone(running_).size() == 1; }));
 }
 
 // One pod for each annotation of the tables of users' and the manager's own, all of the highest class that there is.

@@ -25,7 +25,7 @@ struct Promised {
 // In the order of the pods' names.
 std::vector<Promised> promised_pods(const Objects& objects);
 
-// "pod ml/train-0 (priority 100)" by device.
+// By device: the first of the pods to which it was promised.
 std::map<inventory::DeviceName, const api::Pod*> promised_devices(const std::vector<Promised>& all);
 
 // Says what the pod was promised, and who goes for it; nothing if it has no promise.
