@@ -139,12 +139,13 @@ check-deep: ## long checks: sanitizers with all steps, five minutes of each fuzz
 	@$(MAKE) --no-print-directory check-bench
 	@scripts/check-tidy
 
-lint: deps ## formatting, dependencies, names in docs and comments, unity builds, dead declarations, self-contained headers
+lint: deps ## formatting, dependencies, names in docs and comments, unity builds, dead declarations, Python scripts, self-contained headers
 	@scripts/check-format
 	@scripts/check-layers
 	@scripts/check-docs
 	@scripts/check-unity
 	@scripts/check-dead
+	@scripts/check-python
 	@scripts/check-headers
 
 format: ## reformat every C++ file

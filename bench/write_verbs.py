@@ -9,7 +9,6 @@ status (allocation and reservation), a claim's metadata (finalizer and annotatio
 Every write is bound to the resourceVersion that the write before it returned, as the manager's writes are.
 """
 import argparse
-import http.client
 import json
 import os
 import time

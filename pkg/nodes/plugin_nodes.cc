@@ -105,15 +105,24 @@ std::vector<allocator::PluginResource> PluginNodes::resources_of(const AtNode& a
   return list;
 }
 
-// "the device plugin serves nvidia.com/gpu (allocatable 8, 3 pods); --device-plugin gpu.nvidia.com is plugin".
-std::string PluginNodes::words(const AtNode& at, const std::string& driver, const std::string& resource) const {
+std::string PluginNodes::Overlap::serves() const {
+  return "the device plugin serves " + resource + " (allocatable " + (allocatable.empty() ? "0" : allocatable) + ", " +
+         std::to_string(pods) + (pods == 1 ? " pod)" : " pods)");
+}
+
+std::string PluginNodes::Overlap::flag() const {
+  return "--device-plugin " + driver + " is " + std::string(identity::plugin_use_name(use));
+}
+
+PluginNodes::Overlap PluginNodes::overlap_of(const std::string& node, const AtNode& at, const std::string& driver,
+                                             const std::string& resource) const {
+  Overlap one{node, driver, resource, "", 0, inventory_.device_index().silicon().rules().plugin_use(driver), false};
   const auto offered = at.offered.find(resource);
   const auto used = at.used.find(resource);
-  const size_t pods = used == at.used.end() ? 0 : used->second;
-  return "the device plugin serves " + resource + " (allocatable " +
-         (offered == at.offered.end() ? "0" : offered->second) + ", " + std::to_string(pods) +
-         (pods == 1 ? " pod" : " pods") + "); --device-plugin " + driver + " is " +
-         std::string(identity::plugin_use_name(inventory_.device_index().silicon().rules().plugin_use(driver)));
+  if (offered != at.offered.end()) one.allocatable = offered->second;
+  if (used != at.used.end()) one.pods = used->second;
+  one.plugins = allocator::is_plugins(one.use, {resource, offered != at.offered.end(), used != at.used.end()});
+  return one;
 }
 
 void PluginNodes::judge(const std::string& node) {
@@ -122,8 +131,10 @@ void PluginNodes::judge(const std::string& node) {
     if (known->second.empty()) {
       nodes_.erase(known);
     } else if (const auto resources = resources_of(known->second); !resources.empty()) {
-      for (const auto& [driver, resource] : allocator_.plugin_drivers(inventory_.node_id(node), resources))
-        drivers.emplace(driver, words(known->second, driver, resource));
+      for (const auto& [driver, resource] : allocator_.plugin_drivers(inventory_.node_id(node), resources)) {
+        const Overlap one = overlap_of(node, known->second, driver, resource);
+        drivers.emplace(driver, one.serves() + "; " + one.flag());
+      }
     }
   }
   inventory_.device_index().set_plugin_drivers(node, std::move(drivers));
@@ -143,19 +154,11 @@ bool PluginNodes::settle(size_t most) {
 }
 
 std::vector<PluginNodes::Overlap> PluginNodes::overlaps() {
-  const identity::Rules& rules = inventory_.device_index().silicon().rules();
   std::vector<Overlap> found;
   for (const auto& [node, at] : nodes_)
-    for (const allocator::PluginResource& resource : resources_of(at)) {
-      for (const std::string& driver : allocator_.drivers_of_resource(inventory_.node_id(node), resource.name)) {
-        Overlap one{node, driver, resource.name, "", 0, rules.plugin_use(driver), false};
-        if (const auto offered = at.offered.find(resource.name); offered != at.offered.end())
-          one.allocatable = offered->second;
-        if (const auto used = at.used.find(resource.name); used != at.used.end()) one.pods = used->second;
-        one.plugins = allocator::is_plugins(one.use, resource);
-        found.push_back(std::move(one));
-      }
-    }
+    for (const allocator::PluginResource& resource : resources_of(at))
+      for (const std::string& driver : allocator_.drivers_of_resource(inventory_.node_id(node), resource.name))
+        found.push_back(overlap_of(node, at, driver, resource.name));
   std::sort(found.begin(), found.end());
   return found;
 }

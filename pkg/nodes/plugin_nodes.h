@@ -49,6 +49,10 @@ class PluginNodes {
     identity::PluginUse use = identity::PluginUse::kPlugin;
     bool plugins = false;  // the devices are the plugin's
     auto operator<=>(const Overlap&) const = default;
+    // "the device plugin serves nvidia.com/gpu (allocatable 8, 3 pods)".
+    std::string serves() const;
+    // "--device-plugin gpu.nvidia.com is plugin".
+    std::string flag() const;
   };
   // On all nodes, by node, driver and resource. Evaluates selectors on all of their devices; for people.
   std::vector<Overlap> overlaps();
@@ -68,7 +72,8 @@ class PluginNodes {
   void touch(const std::string& node) { dirty_.insert(node); }
   void touch_users(const std::string& resource);
   std::vector<allocator::PluginResource> resources_of(const AtNode& at) const;
-  std::string words(const AtNode& at, const std::string& driver, const std::string& resource) const;
+  Overlap overlap_of(const std::string& node, const AtNode& at, const std::string& driver,
+                     const std::string& resource) const;
   void judge(const std::string& node);
 
   inventory::Inventory& inventory_;

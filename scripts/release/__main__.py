@@ -10,7 +10,6 @@ import argparse
 import hashlib
 import json
 import os
-import sys
 
 import archive
 import chart

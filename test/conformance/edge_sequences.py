@@ -3,7 +3,7 @@ and pods with resources of their own. Each is a kind of request in which the emb
 import base64
 import json
 
-from own_sequences import (APPLY, APPS, CONTAINER, CORE, DRA, JSON, MERGE, NS, STRATEGIC, a_slice, apply, claim, delete, get, message, patch, post, protobuf, put,
+from own_sequences import (APPLY, APPS, CONTAINER, CORE, DRA, JSON, MERGE, NS, STRATEGIC, a_slice, apply, claim, delete, get, patch, post, protobuf, put,
                            request, sequence, step, thing)
 
 # Each either a time for metav1.Time, for metav1.MicroTime, for both or for none.

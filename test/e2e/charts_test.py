@@ -9,7 +9,6 @@ Usage: charts_test.py FOLDER_OF_PROGRAMS
 """
 import base64
 import concurrent.futures
-import json
 import os
 import re
 import shutil

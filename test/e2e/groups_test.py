@@ -78,9 +78,9 @@ class Test:
         print(f"{time.monotonic() - self.begin:5.1f} s {'ok: ' if ok else 'FAILED: '}{what}" + ("" if ok else f"\n{str(detail)[:1500]}"), flush=True)
 
     def eventually(self, what, condition, seconds=40):
-        end, value = time.monotonic() + seconds, None
+        end = time.monotonic() + seconds
         while time.monotonic() < end:
-            if value := condition():
+            if condition():
                 return self.check(what, True)
             time.sleep(0.2)
         return self.check(what, False, (self.running(), self.messages()))

@@ -12,7 +12,7 @@ import re
 import sys
 import threading
 
-from real_features_test import CLAIMS, CLASSES, GATE, MERGE, PODS, Run, check_devices, device_class, nodes_of
+from real_features_test import CLAIMS, CLASSES, GATE, MERGE, Run, check_devices, nodes_of
 import api as rest
 import real_cluster
 
@@ -104,7 +104,7 @@ def freed(claims):
 
 def lives(options, mode):
     with Run(options, nodes_of("ours", 20)) as run:
-        run.api.create(CLASSES, device_class("gpu"))
+        run.api.create(CLASSES, rest.device_class())
         run.api.create(TEMPLATES, with_parameters(rest.template("blanks")))
         for i in range(COUNT):
             made = claim(f"raw-{i}")

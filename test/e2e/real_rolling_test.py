@@ -21,7 +21,7 @@ sys.path.insert(0, HERE)
 import api as rest  # noqa: E402
 import manager as managers  # noqa: E402
 import real_cluster  # noqa: E402
-from real_leaving_test import ADMISSION, CLAIMS, CORE, GATE, LEAVING, PODS, PROVEN, Run, gang_member, slice_of  # noqa: E402
+from real_leaving_test import ADMISSION, CLAIMS, CORE, GATE, LEAVING, PODS, PROVEN, Run, gang_member  # noqa: E402
 
 EVENTS = "/apis/events.k8s.io/v1/namespaces/default/events"
 LEASE = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/dra-controller-manager"

@@ -17,7 +17,7 @@ import api as rest  # noqa: E402
 import real_chart_test as whole  # noqa: E402
 import real_cluster  # noqa: E402
 import sandbox  # noqa: E402
-from real_chart_test import ALLOCATE, DRA, GATE, MERGE, NAME, TAINT  # noqa: E402
+from real_chart_test import ALLOCATE, DRA, GATE, NAME, TAINT  # noqa: E402
 
 NODES, DEVICES = 3, 4
 PROVEN = "dra-controller-manager/proven"

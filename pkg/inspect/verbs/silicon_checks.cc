@@ -24,9 +24,8 @@ size_t held_devices(const State& state, const std::string& node, const std::stri
 
 // The two are the same devices, by a class or by --device-plugin-resources.
 SiliconFinding overlap(const State& state, const nodes::PluginNodes::Overlap& one) {
-  const std::string serves = "node " + one.node + ": the device plugin serves " + one.resource + " (allocatable " +
-                             (one.allocatable.empty() ? "0" : one.allocatable) + ", " + counted(one.pods, "pod") + ")";
-  const std::string flag = "; --device-plugin " + one.driver + " is " + std::string(identity::plugin_use_name(one.use));
+  const std::string serves = "node " + one.node + ": " + one.serves();
+  const std::string flag = "; " + one.flag();
   if (const size_t held = held_devices(state, one.node, one.driver); held > 0)
     return {true,
             serves + ", and claims hold " + counted(held, "device") + " of driver " + one.driver +
