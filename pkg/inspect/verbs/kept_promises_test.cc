@@ -33,12 +33,10 @@ struct World : Priorities {
     for (const char* device : {"gpu-0", "gpu-1"})
       results.push_back({{"request", "r"}, {"driver", "gpu.example.com"}, {"pool", "b"}, {"device", device}});
     change("high", [&](api::Pod& pod) {
-      const json record{{"pod", pod.metadata.uid},
-                        {"node", "b"},
-                        {"since", "2026-03-01T11:59:00Z"},
-                        {"victims", {"ml/gone/uid-gone"}},
-                        {"victimClaims", json::array()},
-                        {"allocations", {{"ml/high-g", {{"devices", {{"results", results}}}}}}}};
+      const json record{
+          {"pod", pod.metadata.uid},         {"node", "b"},
+          {"since", "2026-03-01T11:59:00Z"}, {"victims", {"ml/gone/uid-gone"}},
+          {"victimClaims", json::array()},   {"allocations", {{"ml/high-g", {{"devices", {{"results", results}}}}}}}};
       pod.conditions.clear();
       if (!status.empty())
         pod.conditions.push_back({std::string(protocol::kPromiseCondition), status, "Promised", record.dump(), "", 0});
@@ -68,7 +66,8 @@ struct World : Priorities {
 
 std::string asks(const std::string& priority, const std::string& more = "") {
   return "apiVersion: v1\nkind: Pod\nmetadata: {name: train}\nspec:\n  " + priority +
-         "\n  containers: [{name: c, image: x}]\n  resourceClaims: [{name: g, resourceClaimTemplateName: one}]\n" + more;
+         "\n  containers: [{name: c, image: x}]\n  resourceClaims: [{name: g, resourceClaimTemplateName: one}]\n" +
+         more;
 }
 
 bool says(const std::string& text, const std::string& words) {
@@ -145,11 +144,9 @@ TEST(KeptPromises, PodsThatWaitLeaveThemToTheOwner) {
   Change change;
   change.kind = Change::Kind::kCordon;
   change.target = "a";
-  EXPECT_EQ(world.after(change),
-            (std::vector<std::string>{"ml/high starts anyway >b", "ml/waits stays waiting >"}));
+  EXPECT_EQ(world.after(change), (std::vector<std::string>{"ml/high starts anyway >b", "ml/waits stays waiting >"}));
   world.promise("");
-  EXPECT_EQ(world.after(change),
-            (std::vector<std::string>{"ml/high stays waiting >", "ml/waits starts anyway >b"}));
+  EXPECT_EQ(world.after(change), (std::vector<std::string>{"ml/high stays waiting >", "ml/waits starts anyway >b"}));
 }
 
 // Its own promise keeps nothing from it; and what an owner got by an earlier decision is not kept once more.
