@@ -53,9 +53,8 @@ KeptPromises::KeptPromises(State& state, std::span<const api::Pod* const> pods) 
     if (state.cluster.pod(one.pod->metadata.uid) != nullptr || !binds(one, pods)) continue;
     for (const auto& [claim, allocation] : one.promise.allocations)
       for (const api::DeviceRequestAllocationResult& result : allocation.results)
-        if (!result.admin_access && (result.share_id || state.inventory
-                                                            .holders({result.driver, result.pool, result.device})
-                                                            .empty()))
+        if (!result.admin_access &&
+            (result.share_id || state.inventory.holders({result.driver, result.pool, result.device}).empty()))
           kept.results.push_back(result);
     if (!state.cluster.find_node(one.promise.node)) continue;
     api::Pod promised = *one.pod;
