@@ -120,7 +120,8 @@ TEST(Controllers, AWordOfASwitchMeansTheSameEverywhere) {
 // A kind that the manager has no store for would never be listed, and every reconcile would wait for it.
 TEST(Controllers, WatchOnlyWhatTheManagerHasStoresFor) {
   const std::set<std::string> stores{"pods",           "nodes",         "resourceclaims",   "resourceclaimtemplates",
-                                     "resourceslices", "deviceclasses", "devicetaintrules", "poddisruptionbudgets"};
+                                     "resourceslices", "deviceclasses", "devicetaintrules", "poddisruptionbudgets",
+                                     "events"};
   for (const PermissionRole& role : permission_roles())
     for (const PermissionRule& rule : role.rules)
       for (const std::string& verb : rule.verbs)
