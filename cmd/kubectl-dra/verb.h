@@ -13,6 +13,7 @@
 #include "client/config/kubeconfig.h"
 #include "client/rest/rest_client.h"
 #include "pkg/identity/rules.h"
+#include "pkg/sharing/rules.h"
 #include "pkg/inspect/answer/answer.h"
 #include "pkg/inspect/state/objects.h"
 #include "pkg/inspect/state/state.h"
@@ -31,6 +32,7 @@ struct CommonFlags {
   std::string manager_ns, selector, output, sort_by, from;
   std::string feature_gates, kubernetes_version, ignored_fields, ignore_taints, strategy, topology_levels;
   identity::Rules identities;
+  sharing::Rules sharing = sharing::Rules::usual();
   bool all_namespaces = false, watch = false, no_headers = false, times = false, insecure = false;
 };
 

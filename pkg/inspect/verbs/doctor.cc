@@ -16,6 +16,7 @@
 #include "pkg/inspect/verbs/manager.h"
 #include "pkg/inspect/verbs/not_honoured.h"
 #include "pkg/inspect/verbs/rollout.h"
+#include "pkg/inspect/verbs/share_checks.h"
 #include "pkg/inspect/verbs/silicon_checks.h"
 #include "pkg/inventory/features.h"
 #include "pkg/protocol/device_health.h"
@@ -269,6 +270,12 @@ void check_same_hardware(const State& state, Findings& findings) {
     findings.add(one.ill ? Health::kIll : Health::kWarning, std::move(one.finding), std::move(one.to_do));
 }
 
+void check_shares(const State& state, Findings& findings) {
+  findings.begin("shared devices", "classes say in words that can be read who shares devices, and drivers let them be shared");
+  for (ShareFinding& one : share_findings(state))
+    findings.add(Health::kWarning, std::move(one.finding), std::move(one.to_do));
+}
+
 void check_double(const State& state, Findings& findings) {
   findings.begin("double allocations", "no device, counter or capacity is handed out twice");
   for (const inventory::AuditFinding& one : state.inventory.audit()) {
@@ -456,6 +463,7 @@ void doubt(std::vector<Diagnosis>& found, const Objects& objects) {
       {"driver pods", {"pods", "resourceslices"}},
       {"device plugins", {"deviceclasses", "nodes", "pods", "resourceslices"}},
       {"same hardware", {"resourceclaims", "resourceslices"}},
+      {"shared devices", {"deviceclasses", "resourceslices"}},
       {"taint rules", {"devicetaintrules", "resourceslices"}},
       {"tainted devices", {"devicetaintrules", "resourceslices"}},
       {"allocators", {"resourceclaims"}},
@@ -493,6 +501,7 @@ std::vector<Diagnosis> diagnose(const State& state) {
   check_driver_pods(state.objects, findings);
   check_device_plugins(state, findings);
   check_same_hardware(state, findings);
+  check_shares(state, findings);
   check_manager(state.objects, findings);
   check_taint_rules(state.objects, findings);
   check_tainted(state.objects, findings);
