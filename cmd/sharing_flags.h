@@ -1,5 +1,6 @@
-// The flags that say what drivers refuse of shared devices: the same in every program that decides (docs/user/sharing.md).
-// Each may be given several times; a wrong value ends parsing with the flag, the value and what to write.
+// The flags that say what drivers refuse of shared devices: the same in every program that decides
+// (docs/user/sharing.md). Each may be given several times; a wrong value ends parsing with the flag, the value and what
+// to write.
 #pragma once
 
 #include <CLI/CLI.hpp>

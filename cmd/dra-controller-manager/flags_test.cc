@@ -98,8 +98,8 @@ TEST(Flags, WhatNamesOnePieceOfSilicon) {
 }
 
 TEST(Flags, WhatDriversRefuseOfSharedDevices) {
-  const Parsed parsed = parse({"--shared-device-requests=a.com=never", "--shared-device-requests", "gpu.nvidia.com=apart",
-                               "--shared-device-parameters=a.com=equal"});
+  const Parsed parsed = parse({"--shared-device-requests=a.com=never", "--shared-device-requests",
+                               "gpu.nvidia.com=apart", "--shared-device-parameters=a.com=equal"});
   ASSERT_TRUE(parsed.flags) << parsed.text;
   sharing::Rules wanted = sharing::Rules::usual();
   wanted.requests["a.com"] = sharing::Requests::kNever;

@@ -13,10 +13,10 @@
 #include "client/config/kubeconfig.h"
 #include "client/rest/rest_client.h"
 #include "pkg/identity/rules.h"
-#include "pkg/sharing/rules.h"
 #include "pkg/inspect/answer/answer.h"
 #include "pkg/inspect/state/objects.h"
 #include "pkg/inspect/state/state.h"
+#include "pkg/sharing/rules.h"
 
 namespace dra::kubectl {
 

@@ -354,8 +354,7 @@ class Allocator::Impl {
     return found;
   }
 
-  FoundNodes find_once(const Request& request, uint32_t ties, bool apart, std::span<const NodeId> order,
-                       size_t limit) {
+  FoundNodes find_once(const Request& request, uint32_t ties, bool apart, std::span<const NodeId> order, size_t limit) {
     FoundNodes found;
     std::shared_ptr<const Plan> plan = plan_for(request, ties, apart);
     if (plan->unfinished) {
@@ -498,12 +497,12 @@ class Allocator::Impl {
       hash = (hash ^ std::hash<std::string>{}(rule.text)) * 0x9e3779b97f4a7c15ull;
     std::shared_ptr<Plan>& plan = plans_[hash];
     const bool same = plan != nullptr && plan->classes_version == device_index_.classes_version() &&
-                      plan->claims == request.claims && plan->apart == apart && are_ties(*plan, request, ties) && plan->lists == request.lists;
+                      plan->claims == request.claims && plan->apart == apart && are_ties(*plan, request, ties) &&
+                      plan->lists == request.lists;
     if (same && !plan->unfinished) return plan;
     if (!same) {
       if (plan) plan_bytes_ -= plan->bytes;
-      plan = begin_plan(request.claims, ties_of(request, ties), request.pairs, request.lists, apart,
-                        device_index_);
+      plan = begin_plan(request.claims, ties_of(request, ties), request.pairs, request.lists, apart, device_index_);
       plan_begun_ = true;
     }
     plan_bytes_ -= plan->bytes;

@@ -208,7 +208,8 @@ class Audit {
       if (finding != nullptr)
         finding->message = "device " + finding->device.text() + " is held as a whole and by others";
     }
-    if (const std::string what = device_index_.shares().conflict(pool, number, layer_ == Layer::kObserved, !asked_.empty());
+    if (const std::string what =
+            device_index_.shares().conflict(pool, number, layer_ == Layer::kObserved, !asked_.empty());
         !what.empty()) {
       AuditFinding* finding = add(AuditFinding::Kind::kShareConflict, pool, text(name), of(counted));
       if (finding != nullptr) finding->message = "device " + finding->device.text() + " " + what;

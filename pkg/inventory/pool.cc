@@ -157,8 +157,8 @@ std::vector<SharedTerms> Pool::sum_terms(uint32_t device, const std::vector<Hold
   std::vector<SharedTerms> sums;
   for (const HolderRef& holder : list) {
     if (holder.terms == kNoStr) continue;
-    auto known = std::find_if(sums.begin(), sums.end(),
-                              [&](const SharedTerms& one) { return one.terms == holder.terms; });
+    auto known =
+        std::find_if(sums.begin(), sums.end(), [&](const SharedTerms& one) { return one.terms == holder.terms; });
     if (known == sums.end())
       known = sums.insert(sums.end(), {holder.terms, 0, std::vector<Amount>(capacities.entries.size(), 0)});
     ++known->shares;

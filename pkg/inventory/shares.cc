@@ -15,7 +15,7 @@ constexpr char kBetween = '\0';
 constexpr size_t kMaxShown = 120;  // bytes of parameters, for people
 
 // Whether parameters that name `names` are for the request or its alternative.
-bool concerns(const std::vector<std::string>& names, std::string_view alternative) {
+bool applies_to(const std::vector<std::string>& names, std::string_view alternative) {
   const std::string_view request = alternative.substr(0, alternative.find('/'));
   return names.empty() || std::any_of(names.begin(), names.end(),
                                       [&](const std::string& name) { return name == request || name == alternative; });
@@ -68,7 +68,7 @@ std::shared_ptr<const ShareAsk> Shares::ask(const api::ResourceClaim& claim, con
   };
   for (const api::OpaqueConfig& opaque : device_class.config) add(opaque, false);
   for (const api::DeviceClaimConfig& config : claim.spec.config)
-    if (config.opaque && concerns(config.requests, alternative)) add(*config.opaque, config.requests.empty());
+    if (config.opaque && applies_to(config.requests, alternative)) add(*config.opaque, config.requests.empty());
   for (const ShareAsk::Applied& one : made->applied)
     for (const std::string_view part : {std::string_view(one.driver), std::string_view(one.json)})
       made->key += std::to_string(part.size()) + ":" + std::string(part) + (one.for_all ? "+" : "");
@@ -85,13 +85,13 @@ std::shared_ptr<const ShareAsk> Shares::ask(const api::ResourceClaim& claim, con
 }
 
 std::string Shares::terms_of(std::string_view uid, const api::ResourceClaim* of,
-                             const api::AllocationResult& allocation,
-                             const api::DeviceRequestAllocationResult& result, const std::string& device_type) const {
+                             const api::AllocationResult& allocation, const api::DeviceRequestAllocationResult& result,
+                             const std::string& device_type) const {
   std::string parameters;
   if (rules_.compares(result.driver)) {
     std::vector<parameters::AppliedParameters> applied;
     for (const api::DeviceAllocationConfiguration& config : allocation.config)
-      if (config.opaque && config.opaque->driver == result.driver && concerns(config.requests, result.request))
+      if (config.opaque && config.opaque->driver == result.driver && applies_to(config.requests, result.request))
         applied.push_back({config.opaque->parameters_json, config.requests.empty()});
     parameters = parameters::effective_parameters(result.driver, device_type, applied, uid);
   }
@@ -121,13 +121,11 @@ const std::string& Shares::parameters_of(const ShareAsk& ask, const Pool& pool, 
   return made->second;
 }
 
-std::string Shares::refused_by_parameters(const Pool& pool, uint32_t device,
-                                          std::span<const ShareTaker> takers) const {
+std::string Shares::refused_by_parameters(const Pool& pool, uint32_t device, std::span<const ShareTaker> takers) const {
   if (!rules_.compares(pool.driver_text)) return "";
   const std::string& ours = parameters_of(*takers.front().ask, pool, device);
-  bool differ = std::any_of(takers.begin() + 1, takers.end(), [&](const ShareTaker& taker) {
-    return parameters_of(*taker.ask, pool, device) != ours;
-  });
+  bool differ = std::any_of(takers.begin() + 1, takers.end(),
+                            [&](const ShareTaker& taker) { return parameters_of(*taker.ask, pool, device) != ours; });
   if (const std::vector<SharedTerms>* shares = pool.shared_terms(device); shares != nullptr && !differ)
     differ = std::any_of(shares->begin(), shares->end(), [&](const SharedTerms& one) {
       return read_share(strings_.text(one.terms)).parameters != ours;
@@ -172,8 +170,8 @@ std::string Shares::broken_policy(const std::string& device_class, const ClassPo
       return "the namespace has as many of its shares as per-namespace=" + std::to_string(policy.shares) + " allows";
     for (size_t i = 0; policy.percent > 0 && i < one.sums.size() && i < shape.entries.size(); ++i)
       if (one.sums[i] * 100 > shape.entries[i].amount * static_cast<Amount>(policy.percent))
-        return "the namespace would have more of its " + shape.entries[i].name + " than per-namespace=" +
-               std::to_string(policy.percent) + "% allows";
+        return "the namespace would have more of its " + shape.entries[i].name +
+               " than per-namespace=" + std::to_string(policy.percent) + "% allows";
   }
   return "";
 }
@@ -268,9 +266,9 @@ std::string Shares::conflict(const Pool& pool, uint32_t device, bool observed_on
     add_party(parties, {terms.ns, terms.device_class, one.shares, one.sums, true});
   }
   for (const Party& one : parties)
-    if (const auto found = policies_.find(one.device_class); found != policies_.end() && found->second.wrong.empty())
-      if (std::string broken = broken_policy(found->first, found->second, parties, pool.shape(device)); !broken.empty())
-        return "is shared as DeviceClass " + found->first + " does not allow: " + broken;
+    if (const auto own = policies_.find(one.device_class); own != policies_.end() && own->second.wrong.empty())
+      if (std::string broken = broken_policy(own->first, own->second, parties, pool.shape(device)); !broken.empty())
+        return "is shared as DeviceClass " + own->first + " does not allow: " + broken;
   return what;
 }
 

@@ -1,6 +1,6 @@
-// Shares: whether a request may have a share of a device that others share, beside what they have of it: by what drivers
-// refuse (pkg/sharing/rules.h) and by what the classes of all of them say (pkg/sharing/policy.h). That a device has the
-// capacity is the allocator's business.
+// Shares: whether a request may have a share of a device that others share, beside what they have of it: by what
+// drivers refuse (pkg/sharing/rules.h) and by what the classes of all of them say (pkg/sharing/policy.h). That a device
+// has the capacity is the allocator's business.
 //
 // What is known of a share (whose, and with which parameters of the driver) is one text, so that shares that agree have
 // one number, and a device with thousands of holders a few terms. Costs nothing where no device is shared. Owned by
@@ -33,7 +33,7 @@ ShareTerms read_share(std::string_view text);
 // A share that a request asks.
 struct ShareAsk {
   std::string ns, device_class;
-  bool ruled = false;    // its class has a policy, or one that cannot be read
+  bool ruled = false;  // its class has a policy, or one that cannot be read
   sharing::Order order = sharing::Order::kAny;
   std::string stranger;  // what it is if its parameters are unknown: unique to the claim
   // Of the class, then of the claim: opaque parameters for drivers whose parameters are compared.

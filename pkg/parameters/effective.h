@@ -1,11 +1,11 @@
-// Which opaque parameters a driver would use for one device, in one form: two texts are equal if the driver would do the
-// same by both. For devices that several claims share, where a driver refuses claims that differ.
+// Which opaque parameters a driver would use for one device, in one form: two texts are equal if the driver would do
+// the same by both. For devices that several claims share, where a driver refuses claims that differ.
 //
 //   effective_parameters("gpu.nvidia.com", "gpu", applied)   // "" for what it does without any
 //
-// For a driver with a table (tables.h): the last that applies counts, those for all requests pass devices of other types
-// by (NVIDIA's device_state.go), and what is missing is filled in. Of other drivers nothing is known: all that apply
-// count, in their order. Amounts are compared as they are written. Pure.
+// For a driver with a table (tables.h): the last that applies counts, those for all requests pass devices of other
+// types by (NVIDIA's device_state.go), and what is missing is filled in. Of other drivers nothing is known: all that
+// apply count, in their order. Amounts are compared as they are written. Pure.
 #pragma once
 
 #include <span>

@@ -24,12 +24,14 @@ std::vector<ParameterChoice> sharing_strategies() {
 }
 
 const ParameterFields& gpu_sharing() {
-  static const ParameterFields interval{
-      {{.name = "interval", .choices = {{"Default", ""}, {"Short", ""}, {"Medium", ""}, {"Long", ""}}}}};
-  static const ParameterFields fields{{{.name = "strategy", .required = true, .choices = sharing_strategies()},
-                                       {.name = "timeSlicingConfig", .type = ParamType::kObject, .fields = &interval},
-                                       {.name = "mpsConfig", .type = ParamType::kObject, .fields = &mps_fields()}},
-                                      {{"MPS", "timeSlicingConfig"}, {"TimeSlicing", "mpsConfig"}}};
+  static const ParameterFields interval{{{.name = "interval",
+                                          .choices = {{"Default", ""}, {"Short", ""}, {"Medium", ""}, {"Long", ""}},
+                                          .fallback = "Default"}}};
+  static const ParameterFields fields{
+      {{.name = "strategy", .required = true, .choices = sharing_strategies(), .fallback = "TimeSlicing"},
+       {.name = "timeSlicingConfig", .type = ParamType::kObject, .fields = &interval, .made = true},
+       {.name = "mpsConfig", .type = ParamType::kObject, .fields = &mps_fields(), .made = true}},
+      {{"MPS", "timeSlicingConfig"}, {"TimeSlicing", "mpsConfig"}}};
   return fields;
 }
 

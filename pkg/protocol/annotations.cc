@@ -51,7 +51,8 @@ constexpr std::array<UserAnnotation, 17> kUserAnnotations{{
      "`true`: requests of the class may take a device of which another name is held, and keep nobody from other names",
      "0.1.0", "user/same-hardware.md"},
     {"dra-controller-manager/shares", kClass,
-     "`sharers=NUMBER`, `per-namespace=NUMBER` or `=PERCENT%`, `with=any`, `=same-namespace` or `=namespaces:NAME,NAME`, "
+     "`sharers=NUMBER`, `per-namespace=NUMBER` or `=PERCENT%`, `with=any`, `=same-namespace` or "
+     "`=namespaces:NAME,NAME`, "
      "`order=pack` or `=spread`, between blanks, each at most once: at most 64 namespaces, 4,096 bytes",
      "0.1.0", "user/sharing.md"},
     {"dra-controller-manager/strategy", kClass, "first-fit, best-fit, pack or spread", "0.1.0", "user/strategies.md"},

@@ -78,7 +78,8 @@ constexpr Word kWords[] = {
 
 std::optional<std::string> parse_policy(std::string_view text, Policy& policy) {
   policy = {};
-  if (text.size() > kMaxPolicyBytes) return "it is longer than " + std::to_string(kMaxPolicyBytes) + " bytes; shorten it";
+  if (text.size() > kMaxPolicyBytes)
+    return "it is longer than " + std::to_string(kMaxPolicyBytes) + " bytes; shorten it";
   std::set<std::string_view> seen;
   while (!text.empty()) {
     const size_t end = std::min(text.find(' '), text.size());

@@ -28,9 +28,9 @@ enum class With : uint8_t {
 
 struct Policy {
   Order order = Order::kAny;
-  uint32_t sharers = 0;            // the most shares of a device, of whichever class; 0: no limit
-  uint32_t shares = 0;             // the most of a device that requests of this class in one namespace have; 0: no limit
-  uint32_t percent = 0;            // the same for each of the device's capacities; 0: no limit
+  uint32_t sharers = 0;  // the most shares of a device, of whichever class; 0: no limit
+  uint32_t shares = 0;   // the most of a device that requests of this class in one namespace have; 0: no limit
+  uint32_t percent = 0;  // the same for each of the device's capacities; 0: no limit
   With with = With::kAny;
   std::vector<std::string> namespaces;  // sorted; kNamespaces
   bool operator==(const Policy&) const = default;

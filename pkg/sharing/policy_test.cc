@@ -28,27 +28,26 @@ TEST(Policy, IsReadStrictly) {
     for (size_t i = 1; i <= kMaxNamespaces; ++i) list += ",a" + std::to_string(i);
     return list;
   }();
-  for (const auto& [text, words] :
-       {std::pair<std::string, const char*>{"", "it is empty"},
-        {"  ", "it is empty"},
-        {"sharers", "none of order=, sharers="},
-        {"sharer=4", "none of order=, sharers="},
-        {"sharers=4,order=pack", "write sharers=NUMBER"},
-        {"sharers=0", "write sharers=NUMBER"},
-        {"sharers=-1", "write sharers=NUMBER"},
-        {"sharers=4.0", "write sharers=NUMBER"},
-        {"sharers=99999999999", "write sharers=NUMBER"},
-        {"sharers=4 sharers=4", "sharers= is there twice"},
-        {"order=Pack", "write order=pack"},
-        {"per-namespace=101%", "write per-namespace=NUMBER"},
-        {"per-namespace=%", "write per-namespace=NUMBER"},
-        {"with=", "write with=any"},
-        {"with=namespaces:", "is no namespace"},
-        {"with=namespaces:a,,b", "is no namespace"},
-        {"with=namespaces:A", "is no namespace"},
-        {"with=label:team", "write with=any"},
-        {"sharers=4" + std::string(kMaxPolicyBytes, ' '), "longer than 4096 bytes"},
-        {many, "at most 64 namespaces"}}) {
+  for (const auto& [text, words] : {std::pair<std::string, const char*>{"", "it is empty"},
+                                    {"  ", "it is empty"},
+                                    {"sharers", "none of order=, sharers="},
+                                    {"sharer=4", "none of order=, sharers="},
+                                    {"sharers=4,order=pack", "write sharers=NUMBER"},
+                                    {"sharers=0", "write sharers=NUMBER"},
+                                    {"sharers=-1", "write sharers=NUMBER"},
+                                    {"sharers=4.0", "write sharers=NUMBER"},
+                                    {"sharers=99999999999", "write sharers=NUMBER"},
+                                    {"sharers=4 sharers=4", "sharers= is there twice"},
+                                    {"order=Pack", "write order=pack"},
+                                    {"per-namespace=101%", "write per-namespace=NUMBER"},
+                                    {"per-namespace=%", "write per-namespace=NUMBER"},
+                                    {"with=", "write with=any"},
+                                    {"with=namespaces:", "is no namespace"},
+                                    {"with=namespaces:a,,b", "is no namespace"},
+                                    {"with=namespaces:A", "is no namespace"},
+                                    {"with=label:team", "write with=any"},
+                                    {"sharers=4" + std::string(kMaxPolicyBytes, ' '), "longer than 4096 bytes"},
+                                    {many, "at most 64 namespaces"}}) {
     Policy policy;
     const auto wrong = parse_policy(text, policy);
     ASSERT_TRUE(wrong) << text;

@@ -72,9 +72,8 @@ bool Rules::compares_any() const {
 }
 
 bool Rules::prefers_apart() const {
-  return others == Requests::kApart || std::any_of(requests.begin(), requests.end(), [](const auto& one) {
-           return one.second == Requests::kApart;
-         });
+  return others == Requests::kApart ||
+         std::any_of(requests.begin(), requests.end(), [](const auto& one) { return one.second == Requests::kApart; });
 }
 
 std::optional<std::string> Rules::add_requests(std::string_view text) {

@@ -5,8 +5,8 @@
 //   if (auto error = rules.add_requests("gpu.example.com=never")) ... // a flag
 //
 // gpu.nvidia.com, seen on a H100 with the driver's main of August 2026: two requests of one claim on one device fail at
-// prepare ("multiple device" in the CDI spec), and so does a claim whose parameters differ from those of the claims that
-// have the device. Pure values; errors name the text and what to write, and the caller the flag.
+// prepare ("multiple device" in the CDI spec), and so does a claim whose parameters differ from those of the claims
+// that have the device. Pure values; errors name the text and what to write, and the caller the flag.
 #pragma once
 
 #include <cstdint>

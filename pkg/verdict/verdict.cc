@@ -426,10 +426,10 @@ void pin_nodes(NodeFindings& findings, std::vector<inventory::NodeId>& passed, c
 
 std::string_view device_problem_name(DeviceProblem problem) {
   static constexpr std::array<std::string_view, 19> kNames = {
-      "Free",         "FreeElsewhere", "Held",          "Cut",         "Counter",        "Capacity",
-      "Taint",        "Selector",      "SelectorFails", "Constraint",  "PoolIncomplete", "PoolInvalid",
-      "UnknownField", "Feature",       "Limit",         "NotShared",   "SameSilicon",    "Plugin",
-      "SetAside"};
+      "Free",           "FreeElsewhere", "Held",         "Cut",           "Counter",
+      "Capacity",       "Taint",         "Selector",     "SelectorFails", "Constraint",
+      "PoolIncomplete", "PoolInvalid",   "UnknownField", "Feature",       "Limit",
+      "NotShared",      "SameSilicon",   "Plugin",       "SetAside"};
   return kNames.at(static_cast<size_t>(problem));
 }
 

@@ -1,5 +1,5 @@
-// Devices that claims share, by what their drivers refuse: every decision, in every strategy, against a search that tries
-// everything and compares labels where the allocator compares parameters. DRA_SEED picks another start,
+// Devices that claims share, by what their drivers refuse: every decision, in every strategy, against a search that
+// tries everything and compares labels where the allocator compares parameters. DRA_SEED picks another start,
 // DRA_SHARING_CASES another number of worlds.
 #include <gtest/gtest.h>
 

@@ -184,10 +184,10 @@ std::string DeviceJudge::capacity_example(Filter& filter, const Pool& pool, uint
     const Amount taken = held != nullptr && i < held->size() ? (*held)[i] : 0;
     const auto& policy = shape.entries[i].policy;
     const bool takes_all = policy && policy->default_value && *policy->default_value == shape.entries[i].value;
-    const std::string why = !pool.shareable(device)           ? ""
-                            : !policy                         ? "; its driver gives it no request policy: each claim takes all of it"
-                            : takes_all && asks.empty()       ? "; who asks no amount takes all of it"
-                                                              : "";
+    const std::string why = !pool.shareable(device) ? ""
+                            : !policy ? "; its driver gives it no request policy: each claim takes all of it"
+                            : takes_all && asks.empty() ? "; who asks no amount takes all of it"
+                                                        : "";
     return name + ": " + asks + "device has " + shape.entries[i].value.to_string() +
            (taken > 0 ? ", " + inventory::short_amount_text(shape.entries[i].amount - taken) + " left" : "") + why;
   }

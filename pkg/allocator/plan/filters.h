@@ -73,7 +73,7 @@ struct Filter {
   std::vector<SelectorId> request_selectors;
   std::vector<api::DeviceToleration> tolerations;
   CapacityRequests capacity;
-  bool shares_silicon = false;  // may take devices of which another name is held
+  bool shares_silicon = false;                     // may take devices of which another name is held
   std::shared_ptr<const inventory::ShareAsk> ask;  // which shares of devices it may have; null: any
   MaskTable masks;
   std::unordered_map<uint64_t, CapacityFit> fits;  // by shape

@@ -104,7 +104,7 @@ struct Plan {
   bool any_admin = false;
   bool any_prioritized = false;
   bool any_derived = false;  // some constraint reads derived attributes
-  bool apart = false;        // no claim takes a device twice, where the driver's rule prefers that (Shares::never_twice)
+  bool apart = false;  // no claim takes a device twice, where the driver's rule prefers that (Shares::never_twice)
   // Why nothing can ever satisfy the claims.
   std::optional<Error> error;
   // An error only in strict mode (upstream's behaviour); otherwise it is the reason why the claims are infeasible.

@@ -91,7 +91,8 @@ void Trial::suspend(std::span<const uint32_t> claims) {
 }
 
 void Trial::resume(std::span<const uint32_t> claims) {
-  for (const uint32_t claim : claims) inventory_.assume(table_.claims[claim].trial_uid, *decided_[claim], table_.claims[claim].object.get());
+  for (const uint32_t claim : claims)
+    inventory_.assume(table_.claims[claim].trial_uid, *decided_[claim], table_.claims[claim].object.get());
 }
 
 Hash128 Trial::kinds_on(NodeId node) const {

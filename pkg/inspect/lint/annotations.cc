@@ -94,7 +94,8 @@ void lint_one(const AnnotatedPart& part, const std::string& name, const json& va
   if (!value.is_string()) return;  // the server's rules say it
   if (sharing::Policy policy; name == sharing::kSharesAnnotation) {
     if (const auto wrong = sharing::parse_policy(value.get<std::string>(), policy))
-      findings.error(at, LintCode::kBadAnnotation, "cannot be read, so the class gives no shares of devices: " + *wrong);
+      findings.error(at, LintCode::kBadAnnotation,
+                     "cannot be read, so the class gives no shares of devices: " + *wrong);
     return;
   }
   if (const std::string why = why_ignored(name, value.get<std::string>()); !why.empty())

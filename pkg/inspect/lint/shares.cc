@@ -29,10 +29,11 @@ void lint_shares(const json& object, const Place& place, FindingList& findings) 
     if (!capacities.is_object()) continue;
     for (const auto& [name, capacity] : capacities.items())
       if (member_of(capacity, "requestPolicy").is_null())
-        findings.warn(at.child("capacity").child(name), LintCode::kHasNoEffect,
-                      "the device may be shared (allowMultipleAllocations), but this capacity has no requestPolicy, so "
-                      "each claim takes all of it and nobody shares the device: the driver must publish a requestPolicy "
-                      "with a default, or leave the capacity out");
+        findings.warn(
+            at.child("capacity").child(name), LintCode::kHasNoEffect,
+            "the device may be shared (allowMultipleAllocations), but this capacity has no requestPolicy, so "
+            "each claim takes all of it and nobody shares the device: the driver must publish a requestPolicy "
+            "with a default, or leave the capacity out");
   }
 }
 

@@ -38,9 +38,9 @@ struct StateOptions {
   std::vector<std::string> ignored_taints;
   // The manager's --strategy; classes may name another one.
   allocator::Strategy strategy = allocator::Strategy::kBestFit;
-  identity::Rules identities;                // the manager's --identity, --device-plugin and so on
+  identity::Rules identities;                        // the manager's --identity, --device-plugin and so on
   sharing::Rules sharing = sharing::Rules::usual();  // and its --shared-device-requests and so on
-  std::vector<std::string> topology_levels;  // the manager's --topology-levels
+  std::vector<std::string> topology_levels;          // the manager's --topology-levels
   uint64_t step_budget = allocator::kDefaultMaxStepBudget;
   // Explaining refusals examines nodes and devices again; if false, Placed::why stays empty if devices are lacking.
   bool explain_refusals = true;

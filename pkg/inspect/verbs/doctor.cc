@@ -271,7 +271,8 @@ void check_same_hardware(const State& state, Findings& findings) {
 }
 
 void check_shares(const State& state, Findings& findings) {
-  findings.begin("shared devices", "classes say in words that can be read who shares devices, and drivers let them be shared");
+  findings.begin("shared devices",
+                 "classes say in words that can be read who shares devices, and drivers let them be shared");
   for (ShareFinding& one : share_findings(state))
     findings.add(Health::kWarning, std::move(one.finding), std::move(one.to_do));
 }

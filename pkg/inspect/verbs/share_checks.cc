@@ -10,7 +10,7 @@
 namespace dra::inspect {
 namespace {
 
-constexpr const char* kPage = "docs/user/sharing.md";
+constexpr const char* kSharingPage = "docs/user/sharing.md";
 
 // The capacities of a shared device that each claim takes whole.
 std::vector<std::string> taken_whole(const api::Device& device) {
@@ -26,7 +26,7 @@ std::vector<ShareFinding> share_findings(const State& state) {
   std::vector<ShareFinding> out;
   for (const auto& [name, device_class] : state.objects.classes)
     if (std::string wrong = state.inventory.device_index().shares().why_unreadable(name); !wrong.empty())
-      out.push_back({std::move(wrong), std::string("write it as ") + kPage + " has it"});
+      out.push_back({std::move(wrong), std::string("write it as ") + kSharingPage + " has it"});
   struct Whole {
     size_t devices = 0;
     std::set<std::string> nodes;
@@ -34,8 +34,8 @@ std::vector<ShareFinding> share_findings(const State& state) {
   std::map<std::pair<std::string, std::string>, Whole> by_driver;  // and the capacities
   for (const auto& [name, slice] : state.objects.slices)
     for (const api::Device& device : slice->devices) {
-      const std::vector<std::string> names = device.allow_multiple_allocations ? taken_whole(device)
-                                                                               : std::vector<std::string>();
+      const std::vector<std::string> names =
+          device.allow_multiple_allocations ? taken_whole(device) : std::vector<std::string>();
       if (names.empty()) continue;
       Whole& whole = by_driver[{slice->driver, join(names, ", ")}];
       ++whole.devices;
@@ -48,7 +48,7 @@ std::vector<ShareFinding> share_findings(const State& state) {
                        ": each claim takes all of it, so nobody shares them",
                    "the driver made it so: let it publish a request policy with a default below the whole, or switch "
                    "off what adds these capacities (NVIDIA's DynamicMIG beside ConsumableShares: " +
-                       std::string(kPage) + ")"});
+                       std::string(kSharingPage) + ")"});
   return out;
 }
 
