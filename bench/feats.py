@@ -259,7 +259,7 @@ def restart(world, size):
     return {"seconds": round(time.monotonic() - began, 2)}
 
 
-FEATS = {"fill": (fill, NODES), "gang": (gang, NODES), "cannot": (cannot, 64), "reclaim": (reclaim, 64), "gangs": (gangs, NODES), "jobs": (jobs, 32), "shared": (shared, 8), "restart": (restart, 63)}
+FEATS = {"fill": (fill, NODES), "gang": (gang, NODES), "cannot": (cannot, 64), "reclaim": (reclaim, 64), "gangs": (gangs, NODES), "jobs": (jobs, 32), "shared": (shared, 33), "restart": (restart, 63)}
 
 
 def measure(options, name, contender):

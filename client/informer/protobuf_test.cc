@@ -213,6 +213,43 @@ TEST(Protobuf, AVersionThatAnAnswerBroughtIsNotDecodedAgain) {
   EXPECT_EQ(streamed()->metadata.uid, "another");
 }
 
+TEST(Protobuf, AStateThatIsReadAgainIsDecodedOnlyWhereItIsNew) {
+  World world;
+  const auto [uid, revision] = world.identity("a");
+  const auto labelled = [&, uid = uid, revision = revision](const std::string& value) {
+    const std::string label = field(11, field(1, "x") + field(2, value));
+    return framed(event("ADDED", enveloped("v1", "Pod", field(1, field(1, "a") + field(3, "ns") + field(5, uid) +
+                                                                     field(6, revision) + label))));
+  };
+  const auto label = [&] {
+    return world.informer->objects().find_in_stream("ns/a")->object<api::Pod>()->metadata.labels.at("x");
+  };
+  const uint64_t now = world.server.fake.revision();
+  const auto read = [&](const std::string& a, uint64_t at) {
+    world.server.body = a + world.frame("ADDED", "b") + framed(bookmark(at));
+  };
+  read(labelled("first"), now + 10);
+  world.start();
+  EXPECT_EQ(label(), "first");
+  // The same version says something else: whoever decodes it sees that.
+  read(labelled("second"), now + 20);
+  int refreshed = 0;
+  world.informer->reflector().refresh([&] { ++refreshed; });
+  world.reactor.advance(10s);
+  EXPECT_EQ(refreshed, 1);
+  EXPECT_EQ(label(), "first") << "decoded again";
+  // Except after a rewound history: that state is read once more, whole.
+  const uint64_t lists = world.informer->reflector().stats().lists;
+  read(labelled("third"), now + 5);
+  world.informer->reflector().refresh([&] { ++refreshed; });
+  world.reactor.advance(10s);
+  EXPECT_EQ(refreshed, 2);
+  EXPECT_EQ(label(), "third");
+  EXPECT_EQ(world.informer->objects().stream_revision(), now + 5);
+  EXPECT_EQ(world.informer->objects().rewinds(), 1u);
+  EXPECT_EQ(world.informer->reflector().stats().lists, lists + 1);
+}
+
 TEST(Protobuf, AServerThatAnswersInJson) {
   World world;
   world.server.plain_json = true;

@@ -89,6 +89,7 @@ void Reflector::drop_calls() {
   collecting_ = false;
   collected_.clear();
   collected_unreadable_.clear();
+  has_known_ = false;
   messages_.clear();
   waiting_bytes_ = 0;
   resume_ = nullptr;
@@ -235,7 +236,7 @@ Reflector::Message Reflector::read(const ObjectType& type, std::string_view text
 }
 
 Reflector::Message Reflector::read_news(std::string_view text) const {
-  if (collecting_) return read(type_, text);
+  if (collecting_ && whole_) return read(type_, text);
   Message message{parse_watch_message(text), fail(Code::kInternal, "an event without an object")};
   if (!message.event || !has_object(message.event->type)) return message;
   const Entry* known = message.event->protobuf ? known_version(store_, message.event->object) : nullptr;
@@ -287,17 +288,32 @@ void Reflector::on_bookmark(const WatchEvent& event) {
 
 void Reflector::on_initial_event(WatchEvent event, Result<Entry> entry) {
   if (!entry) return cannot_read(event, entry.error());
-  std::string key = entry->key();
+  const std::string key = entry->key();
   collected_unreadable_.erase(key);
   if (event.type == WatchEvent::Type::kDeleted) {
     collected_.erase(key);
   } else if (collected_.size() + collected_unreadable_.size() < options_.max_objects || collected_.count(key) > 0) {
-    if (!store_.synced()) store_.fill(*entry);
-    collected_.insert_or_assign(std::move(key), std::move(*entry));
+    collect(std::move(*entry));
   } else {
     retry_later(Error(Code::kResourceExhausted, what("watch") + ": more objects than this program holds"),
                 &Reflector::begin_state);
   }
+}
+
+// A state that is read again mostly has the versions that are known. The store's own are kept of those, so that not all
+// objects are in memory twice until the state is whole.
+void Reflector::collect(Entry entry) {
+  std::string key = entry.key();
+  if (!store_.synced()) {
+    store_.fill(entry);
+  } else if (!whole_) {
+    const Entry* known = store_.find_in_stream(key);
+    if (known != nullptr && known->has_object() && known->revision == entry.revision && known->uid() == entry.uid()) {
+      entry = *known;
+      has_known_ = true;
+    }
+  }
+  collected_.insert_or_assign(std::move(key), std::move(entry));
 }
 
 void Reflector::on_watch_event(WatchEvent event, Result<Entry> entry) {
@@ -521,10 +537,7 @@ void Reflector::page_arrived(Result<EntryPage> page) {
     collected_unreadable_.insert_or_assign(page->unreadable[i], page->errors[i].message());
   }
   if (paged_revision_ == 0) paged_revision_ = page->revision;
-  for (Entry& entry : page->entries) {
-    if (!store_.synced()) store_.fill(entry);
-    collected_.insert_or_assign(entry.key(), std::move(entry));
-  }
+  for (Entry& entry : page->entries) collect(std::move(entry));
   if (collected_.size() + collected_unreadable_.size() > options_.max_objects) {
     on_list_failed(Error(Code::kResourceExhausted, what("list") + ": more objects than this program holds"));
     return;
@@ -554,6 +567,13 @@ void Reflector::state_failed(const Error& error) {
 }
 
 void Reflector::install(ObjectStore::Objects state, uint64_t revision, bool absent) {
+  if (std::exchange(has_known_, false) && revision < store_.stream_revision()) {
+    // The server's history was rewound: the same versions may be other objects.
+    log::warning("The server's history was rewound, reading the state anew", {{"resource", options_.resource.plural}});
+    whole_ = true;
+    return begin_state();
+  }
+  whole_ = false;
   absent_ = absent;
   ++stats_.lists;
   trouble_.clear();

@@ -109,7 +109,8 @@ class Reflector {
 
   struct Message;
   static Message read(const ObjectType& type, std::string_view text);
-  // Like read(). An object that the store has in the same version, from the answer to a write of ours, is not decoded.
+  // Like read(). An object that the store has in the same version is not decoded: most are, in a state that is read
+  // again, and those that we wrote ourselves.
   Message read_news(std::string_view text) const;
   static Result<Entry> decode(const ObjectType& type, const WatchEvent& event);
   // Runs `work` on a worker, and then `then` with its result, unless the calls were dropped meanwhile.
@@ -120,6 +121,8 @@ class Reflector {
   void take_messages();
   void on_message(Message message);
   void on_initial_event(WatchEvent event, Result<Entry> entry);
+  // One object of a complete state that is being read.
+  void collect(Entry entry);
   void on_watch_event(WatchEvent event, Result<Entry> entry);
   void on_bookmark(const WatchEvent& event);
   void on_error_event(const WatchEvent& event);
@@ -187,6 +190,8 @@ class Reflector {
   bool state_exact_ = true;  // the next complete state must be a consistent read (resourceVersion unset)
   bool unpaged_ = false;     // the continue token expired: list everything in one request
   ObjectStore::Objects collected_;
+  bool has_known_ = false;  // some of them are the store's own
+  bool whole_ = false;      // every object is read, because the last state was older than the store
   std::map<std::string, std::string> collected_unreadable_;
   std::map<std::string, std::string> unreadable_;
   std::function<void()> unreadable_changed_;

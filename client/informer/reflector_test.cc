@@ -299,6 +299,51 @@ TEST(Reflector, RefreshReadsTheStateAnewAndOnlyThenCallsBack) {
   EXPECT_EQ(seen, "y");
 }
 
+// How many of them are in memory, and were at most.
+struct Counted : api::Lease {
+  explicit Counted(api::Lease lease) : Lease(std::move(lease)) { most = std::max(most, ++alive); }
+  Counted(const Counted&) = delete;
+  ~Counted() { --alive; }
+  static inline int alive = 0, most = 0;
+};
+
+Result<Entry> counted(Result<Entry> entry) {
+  if (!entry) return entry;
+  auto kept = std::make_shared<const Counted>(api::Lease(entry->ref<api::Lease>()));
+  return Entry(kept, kept->metadata, entry->revision);
+}
+
+TEST(Reflector, AStateThatIsReadAgainIsNotInMemoryTwice) {
+  for (const bool watch_list : {true, false}) {
+    World world(1);
+    world.server.watch_list = watch_list;
+    for (int i = 0; i < 100; ++i) world.put("l" + std::to_string(i), "x");
+    ObjectType type = object_type<api::Lease>();
+    type.decode = [decode = type.decode](std::string_view text) { return counted(decode(text)); };
+    type.decode_list = [decode = type.decode_list](std::string_view text) {
+      Result<EntryPage> page = decode(text);
+      for (Entry& entry : page->entries) entry = *counted(entry);
+      return page;
+    };
+    ObjectStore store;
+    ReflectorOptions options;
+    options.resource = kLeases;
+    options.page_size = 10;
+    Reflector reflector(world.reactor, world.network, world.random, type, store, options);
+    reflector.start();
+    world.reactor.run_until_idle();
+    EXPECT_EQ(Counted::alive, 100);
+    world.put("l7", "y");
+    world.server.erase(kPath, "ns", "l8");
+    Counted::most = 0;
+    reflector.refresh([] {});
+    world.reactor.run_until_idle();
+    EXPECT_EQ(shown(store), world.server.snapshot(kPath));
+    EXPECT_EQ(Counted::alive, 99);
+    EXPECT_LE(Counted::most, 120) << "a page beside the store";
+  }
+}
+
 TEST(Reflector, BrokenObjectsAreCountedAndTheRestGoesOn) {
   World world(1);
   world.server.put(kPath, "ns", "bad", R"({"spec":{"holderIdentity":7}})");
