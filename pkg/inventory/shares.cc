@@ -246,7 +246,10 @@ std::string Shares::conflict(const Pool& pool, uint32_t device, bool observed_on
   const HolderRef* first = nullptr;
   std::string what;
   for (const HolderRef& holder : found->second) {
-    if (holder.terms == kNoStr || (observed_only && !holder.observed)) continue;
+    // What is kept for somebody has no claim, and none of its parameters.
+    if (holder.terms == kNoStr || (observed_only && !holder.observed) ||
+        read_share(strings_.text(holder.terms)).ns.empty())
+      continue;
     claims.push_back(holder.claim);
     if (policies) shares.push_back(holder);
     if (first == nullptr) first = &holder;

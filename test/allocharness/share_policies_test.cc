@@ -228,7 +228,7 @@ class History {
 
 TEST(SharePolicies, HoldThroughHistories) {
   using allocator::Strategy;
-  const uint64_t first = test::number_from("DRA_SEED", 1), histories = test::number_from("DRA_SHARE_HISTORIES", 1'000);
+  const uint64_t first = test::number_from("DRA_SEED", 1), histories = test::number_from("DRA_SHARE_HISTORIES", 200);
   std::cout << "histories of shares from seed " << first << ", " << histories << " of them\n";
   constexpr Strategy kAll[] = {Strategy::kFirstFit, Strategy::kBestFit, Strategy::kPack, Strategy::kSpread};
   uint64_t given = 0, refused = 0;

@@ -296,7 +296,7 @@ class Fleet {
 
 TEST(SharingWorlds, AgreeWithASearchThatTriesEverything) {
   using allocator::Strategy;
-  const uint64_t first = test::number_from("DRA_SEED", 1), cases = test::number_from("DRA_SHARING_CASES", 1'500);
+  const uint64_t first = test::number_from("DRA_SEED", 1), cases = test::number_from("DRA_SHARING_CASES", 500);
   std::cout << "worlds of shared devices from seed " << first << ", " << cases << " of them\n";
   uint64_t fit = 0, only_together = 0, none = 0, ruled_out = 0;
   for (uint64_t seed = first; seed < first + cases; ++seed) {

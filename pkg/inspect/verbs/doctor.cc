@@ -284,10 +284,14 @@ void check_double(const State& state, Findings& findings) {
     for (const std::string& uid : one.claims)
       if (const auto claim = state.objects.claim_by_uid.find(uid); claim != state.objects.claim_by_uid.end())
         claims.push_back(claim->second->metadata.key() + " (by " + decided_by(*claim->second) + ")");
+    const bool refused = one.kind == inventory::AuditFinding::Kind::kShareConflict;
     findings.add(
         Health::kIll, one.message + (claims.empty() ? "" : "; claims: " + join(claims, ", ")),
-        "one of these claims must give it up: see which pods work (kubectl dra who NODE), and let the owner of "
-        "the others end them");
+        refused
+            ? "pods whose claims the driver refused never start: let their owners delete them, and let this manager "
+              "alone allocate the driver's devices (docs/user/sharing.md)"
+            : "one of these claims must give it up: see which pods work (kubectl dra who NODE), and let the owner of "
+              "the others end them");
   }
 }
 
