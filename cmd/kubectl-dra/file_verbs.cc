@@ -1,4 +1,5 @@
 // Verbs about files: fits, snapshot.
+#include <algorithm>
 #include <charconv>
 
 #include "cmd/kubectl-dra/verb.h"
@@ -33,8 +34,12 @@ Result<inspect::Answer> run_fits(Call& call) {
                                   : inspect::read_file(call.value("filename"), inspect::kMaxManifest);
   if (!text) return fail(text.error());
   // Parsed before the cluster is read, so that a fault in the file is reported at once.
-  if (auto early = inspect::read_manifest(*text, "default"); !early)
-    return fail(early.error().wrap(call.value("filename")));
+  const auto early = inspect::read_manifest(*text, "default");
+  if (!early) return fail(early.error().wrap(call.value("filename")));
+  // Whom a promise binds is a question of priorities.
+  call.common.asks_evictions =
+      std::any_of(early->workloads.begin(), early->workloads.end(),
+                  [](const inspect::Workload& one) { return !one.pod.priority_class_name.empty(); });
   const auto loaded = call.load();
   if (!loaded) return fail(loaded.error());
   const inspect::Objects& objects = **loaded;

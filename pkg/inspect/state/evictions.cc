@@ -1,6 +1,7 @@
 #include "pkg/inspect/state/evictions.h"
 
 #include <algorithm>
+#include <tuple>
 #include <unordered_map>
 
 #include "pkg/api/encode.h"
@@ -91,6 +92,7 @@ EvictionWorld::EvictionWorld(State& state, Kind kind, std::span<const PendingPod
   }
   add_groups(std::move(groups));
   add_budgets();
+  add_promises();
   if (kind == Kind::kMoves) {
     add_sizes();
     for (preempt::Pod& pod : world_->pods)
@@ -251,6 +253,27 @@ void EvictionWorld::add_groups(std::vector<preempt::PodGroupFacts> groups) {
 void EvictionWorld::add_budgets() {
   for (const auto& [key, budget] : state_.objects.evictions.budgets)
     world_->budgets.push_back(preempt::budget_of(*world_, *budget));
+}
+
+// As controllers/preemption/world.cc: whether they stand is judged by the search.
+void EvictionWorld::add_promises() {
+  std::vector<Promised> all = state_.promises;
+  std::sort(all.begin(), all.end(), [](const Promised& a, const Promised& b) {
+    return std::tie(a.promise.since, a.pod->metadata.uid) < std::tie(b.promise.since, b.pod->metadata.uid);
+  });
+  for (Promised& one : all) {
+    preempt::Promise& promise = world_->promises.emplace_back();
+    promise.placements[one.pod->metadata.key()] = one.promise.node;
+    promise.allocations = std::move(one.promise.allocations);
+    for (const protocol::Instance& victim : one.promise.victims) {
+      const auto known = state_.objects.pods.find(victim.key);
+      const bool same = known != state_.objects.pods.end() && known->second->metadata.uid == victim.uid;
+      // A pod that was made anew under this name is another one: the victim is gone.
+      promise.victims.push_back(same ? victim.key : victim.key + "/" + victim.uid);
+    }
+    for (const protocol::Instance& claim : one.promise.victim_claims)
+      if (claims_.contains(claim.uid)) promise.victim_claims.push_back(claim.key);
+  }
 }
 
 void EvictionWorld::add_sizes() {

@@ -6,6 +6,7 @@
 //
 // The rules about who may go are those of pkg/preempt; here they get their facts. A pod is ours if the manager's Lease
 // names its scheduler (bind mode), or if this manager allocated one of its claims (gate mode, or no Lease is visible).
+// Promises that the manager proved are in the world, the oldest first (promises.h).
 // What could not be known is in unknown(). `state` is changed while a question is asked, and restored. Not thread-safe.
 #pragma once
 
@@ -69,6 +70,7 @@ class EvictionWorld {
   void add_next(preempt::Pod& pod) const;
   void add_groups(std::vector<preempt::PodGroupFacts> groups);
   void add_budgets();
+  void add_promises();
   void add_sizes();
   void note_unknown();
   uint32_t number_of(const Claim& claim);

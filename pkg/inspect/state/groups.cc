@@ -262,6 +262,9 @@ Result<GroupPlaced> place_group(State& state, const GroupQuestion& group) {
                                               " are placed together");
   for (const GroupQuestion::Member& member : group.members)
     if (auto needs = placement::PodNeeds::of(*member.pod); !needs) return fail(needs.error());
+  std::vector<const api::Pod*> pods;
+  for (const GroupQuestion::Member& member : group.members) pods.push_back(member.pod);
+  const KeptPromises kept(state, pods);
   state.learn();
   const AsClaims as = as_claims(state, group);
   GroupAlignment alignment = alignment_of(as.group, state.inventory);

@@ -1,6 +1,7 @@
 #include "pkg/inspect/state/state.h"
 
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "pkg/api/selectors.h"
@@ -20,6 +21,12 @@ namespace dra::inspect {
 namespace {
 
 constexpr size_t kMostLearned = 512;  // limit for allocated claims, and for templates
+
+const std::array<verdict::SetAside, 1>& set_aside() {
+  static const std::array<verdict::SetAside, 1> aside{
+      {{std::string(kPromisedToPods), "promised to a pod that takes the place of others"}}};
+  return aside;
+}
 
 bool is_among(const std::vector<std::string>& names, const std::string& name) {
   return names.empty() || std::binary_search(names.begin(), names.end(), name);
@@ -59,6 +66,7 @@ State::State(const Objects& given, StateOptions chosen)
       if (claim->status.allocation) inventory.apply_claim(*claim);
     for (const auto& [key, pod] : objects.pods)
       if (!pod->node_name.empty() && !pod->terminal()) cluster.set_pod(*pod, pod->node_name, false);
+    promises = proven_promises(objects);
   }
   allocator::Options limits;
   limits.ignored_taints = options.ignored_taints;
@@ -107,6 +115,7 @@ verdict::Facts State::facts() {
   verdict::Facts known{cluster, inventory, *allocator_, nullptr};
   known.numbers = &numbers_;
   known.volumes = volumes_;
+  known.set_aside = set_aside();
   known.name_of_holder = [this](std::string_view uid) {
     verdict::Holder holder;
     holder.uid = std::string(uid);
@@ -171,6 +180,7 @@ State::Nodes State::nodes_for(const api::Pod* pod, const std::vector<Claim>& all
 
 // Device plugins that offer an extended resource serve it on their nodes; elsewhere a claim for the class does.
 Placed State::place(const api::Pod* pod, const std::vector<Claim>& claims, const std::string& only) {
+  const KeptPromises kept(*this, {&pod, 1});
   std::vector<std::string> among;
   if (!only.empty()) among.push_back(only);
   if (std::string why = why_allocation_refused(inventory.features().ignored_fields, pod, claims); !why.empty()) {

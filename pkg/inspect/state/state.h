@@ -18,6 +18,7 @@
 #include "pkg/base/random.h"
 #include "pkg/identity/rules.h"
 #include "pkg/inspect/state/objects.h"
+#include "pkg/inspect/state/promises.h"
 #include "pkg/inventory/inventory.h"
 #include "pkg/nodes/plugin_nodes.h"
 #include "pkg/placement/assumed_volumes.h"
@@ -71,13 +72,16 @@ class State {
   placement::Cluster cluster;
   // Where device plugins serve what drivers publish, too; without those to which --device-plugin says apart.
   std::vector<nodes::PluginNodes::Overlap> plugin_overlaps;
+  // Proven ones; decisions about others keep what they hold (KeptPromises). None on an empty cluster.
+  std::vector<Promised> promises;
+  bool keeps_promises = false;  // a KeptPromises lives
   allocator::Allocator& allocator() { return *allocator_; }
   placement::Volumes volumes() const { return volumes_; }
   // The input of pkg/verdict; holders are named as far as they can be seen. Valid while this lives.
   verdict::Facts facts();
 
   // `claims`: all of the pod; allocated ones restrict where it may go. `pod` null: claims alone, on any node. `only`:
-  // this node alone; empty: any.
+  // this node alone; empty: any. What was promised to others (promises.h) is kept for them.
   Placed place(const api::Pod* pod, const std::vector<Claim>& claims, const std::string& only = "");
   // The nodes that the pod (null: claims alone) may go to, and placement's facts about them; none: `refused` says why.
   // `quickly`: examines only `among`, and the reason counts only those.

@@ -4,6 +4,7 @@
 
 #include "pkg/base/strings.h"
 #include "pkg/inspect/state/unseen.h"
+#include "pkg/inspect/verbs/promised.h"
 
 namespace dra::inspect {
 namespace {
@@ -119,6 +120,7 @@ void note_limits_of(Answer& answer, const EvictionWorld& evictions, const Object
   if (number > 0)
     answer.notes.push_back(counted(number, "pod") + " of a priority that would allow it " +
                            (number == 1 ? "does" : "do") + " not " + std::string(verb) + ": " + join(left, ", "));
+  note_promises(answer, objects);
   for (const std::string& clause : evictions.unknown()) {
     answer.notes.push_back("not known: " + clause);
     answer.status = answer.status == Status::kUsage ? answer.status : Status::kUnknown;

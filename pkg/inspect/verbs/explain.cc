@@ -281,7 +281,7 @@ void explain_whom_it_waits_for(Answer& answer, const State& state, const api::Po
     answer.status = Status::kNo;
     return;
   }
-  // The judgement above counts what is promised as free.
+  // The judgement of a pod that waits alone counts what is promised as free.
   if (say_kept_from(answer, state, pod) && quote_conditions(answer, pod)) {
     answer.status = Status::kNo;
     return;

@@ -7,10 +7,12 @@
 #include <set>
 
 #include "pkg/inspect/state/groups.h"
+#include "pkg/inspect/state/priorities.h"
 #include "pkg/inspect/state/quota.h"
 #include "pkg/inspect/state/successor.h"
 #include "pkg/inspect/state/unseen.h"
 #include "pkg/inspect/state/volumes.h"
+#include "pkg/inspect/verbs/promised.h"
 #include "pkg/protocol/groups.h"
 
 namespace dra::inspect {
@@ -221,6 +223,7 @@ class Fitting {
       return successor_of(workload.pod, claims_used_by(sources_.objects, workload.pod), nullptr);
     api::Pod pod = workload.pod;
     pod.node_name.clear();
+    set_priority(sources_.objects, pod);
     return pod;
   }
 
@@ -583,6 +586,12 @@ Answer to_answer(const std::vector<FitAnswer>& found, const Manifest& manifest, 
   for (const auto& one : manifest.templates) namespaces.insert(one->metadata.ns);
   for (const std::string& ns : namespaces)
     if (std::string why = why_quotas_unseen(objects, ns); !why.empty()) answer.notes.push_back(std::move(why));
+  if (!on_empty && note_promises(answer, objects))
+    for (const Workload& workload : manifest.workloads) {
+      api::Pod pod = workload.pod;
+      if (std::string unknown = set_priority(objects, pod).unknown; !unknown.empty())
+        answer.notes.push_back(std::move(unknown));
+    }
   for (std::string& note : hidden_notes(objects, "; the answer may be wrong")) answer.notes.push_back(std::move(note));
   if (objects.hides_what_decides() && answer.status != Status::kUsage) answer.status = Status::kUnknown;
   return answer;

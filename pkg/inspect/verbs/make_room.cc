@@ -5,6 +5,7 @@
 #include <set>
 
 #include "pkg/base/strings.h"
+#include "pkg/inspect/state/priorities.h"
 #include "pkg/inspect/state/volumes.h"
 #include "pkg/protocol/moves.h"
 
@@ -72,24 +73,11 @@ class PodsOfFile {
     return {};
   }
 
-  // As admission does; false: pods of this PriorityClass preempt nobody.
+  // False: pods of its PriorityClass preempt nobody.
   bool set_priority(api::Pod& pod) {
-    const auto& classes = objects_.evictions.priority_classes;
-    const api::PriorityClass* found = nullptr;
-    if (!pod.priority_class_name.empty()) {
-      const auto known = classes.find(pod.priority_class_name);
-      if (known != classes.end()) found = known->second.get();
-      if (found == nullptr && pod.priority == 0)
-        unknown_.push_back("PriorityClass " + pod.priority_class_name + " of pod " + pod.metadata.key() +
-                           (objects_.evictions.hides("priorityclasses") ? " is not visible" : " is not there") +
-                           "; its priority is taken as 0");
-    } else {
-      for (const auto& [name, one] : classes)
-        if (one->global_default && (found == nullptr || one->value < found->value)) found = one.get();
-    }
-    if (found == nullptr) return true;
-    if (pod.priority == 0) pod.priority = found->value;
-    return found->preemption_policy != "Never";
+    SetPriority set = inspect::set_priority(objects_, pod);
+    if (!set.unknown.empty()) unknown_.push_back(std::move(set.unknown));
+    return set.preempts;
   }
 
   Result<std::vector<Claim>> claims_for(const api::Pod& pod) {

@@ -4,19 +4,11 @@
 
 #include "pkg/base/strings.h"
 #include "pkg/inspect/verbs/judge.h"
-#include "pkg/protocol/moves.h"
 
 namespace dra::inspect {
 namespace {
 
 constexpr size_t kNamedAtMost = 8;
-
-bool may_preempt(const Objects& objects, const std::string& ns) {
-  const auto known = objects.namespaces.find(ns);
-  if (known == objects.namespaces.end()) return true;
-  const auto label = known->second->metadata.labels.find(protocol::kPreemptionAnnotation);
-  return label != known->second->metadata.labels.end() && label->second == "true";
-}
 
 std::string listed(std::vector<std::string> names) {
   const size_t more = names.size() > kNamedAtMost ? names.size() - kNamedAtMost : 0;
@@ -44,16 +36,6 @@ std::vector<std::string> victims_left(const Objects& objects, const protocol::Pr
 
 }  // namespace
 
-std::vector<Promised> promised_pods(const Objects& objects) {
-  std::vector<Promised> all;
-  for (const auto& [key, pod] : objects.pods) {
-    if (!pod->node_name.empty() || pod->done() || pod->metadata.deleting()) continue;
-    auto written = protocol::promise_of(*pod);
-    if (written && *written && may_preempt(objects, pod->metadata.ns)) all.push_back({pod.get(), std::move(**written)});
-  }
-  return all;
-}
-
 std::map<inventory::DeviceName, const api::Pod*> promised_devices(const std::vector<Promised>& all) {
   std::map<inventory::DeviceName, const api::Pod*> owners;
   for (const Promised& one : all)
@@ -80,6 +62,17 @@ void say_promise(Answer& answer, const Objects& objects, const api::Pod& pod) {
                 {{"devices", devices.size()}, {"pods", left.size()}},
                 {{"nodes", {one.promise.node}}, {"devices", devices}, {"pods", left}}});
   }
+}
+
+bool note_promises(Answer& answer, const Objects& objects) {
+  std::vector<std::string> names;
+  for (const Promised& one : proven_promises(objects))
+    names.push_back(one.pod->metadata.key() + " (priority " + std::to_string(one.pod->priority) + ")");
+  if (names.empty()) return false;
+  const bool one = names.size() == 1;
+  answer.notes.push_back("kept: what the manager promised to " + std::string(one ? "pod " : "pods ") + listed(names) +
+                         ", which " + (one ? "takes" : "take") + " the place of others");
+  return true;
 }
 
 bool say_kept_from(Answer& answer, const State& state, const api::Pod& pod) {

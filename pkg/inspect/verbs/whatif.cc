@@ -10,6 +10,7 @@
 #include "pkg/inspect/state/unseen.h"
 #include "pkg/inspect/state/volumes.h"
 #include "pkg/inspect/verbs/pod_owners.h"
+#include "pkg/inspect/verbs/promised.h"
 #include "pkg/inspect/verbs/waiting.h"
 #include "pkg/placement/storage_facts.h"
 #include "pkg/protocol/pod_claims.h"
@@ -580,6 +581,7 @@ Answer whatif_answer(const std::vector<PodFate>& fates, const Objects& objects) 
   answer.tables.push_back(std::move(table));
   if (const std::string why = why_volumes_are_not_judged(objects); !why.empty() && any_with_volumes(fates, objects))
     answer.notes.push_back("volumes are not judged: " + why);
+  note_promises(answer, objects);
   for (std::string& note : hidden_notes(objects, "; the answer may be wrong")) answer.notes.push_back(std::move(note));
   if (objects.hides_what_decides()) answer.status = Status::kUnknown;
   return answer;
