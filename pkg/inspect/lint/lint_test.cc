@@ -323,7 +323,7 @@ TEST(Lint, OfDevicesThatAreSharedByNameAlone) {
         device + "\n");
   };
   expect_said(slice("{name: g, allowMultipleAllocations: true, capacity: {copyEngines: {value: 7}}}"),
-              "9 warning spec.devices[0].capacity[copyEngines]: the device may be shared");
+              "9 warning spec.devices[0].capacity.copyEngines: the device may be shared");
   EXPECT_EQ(slice("{name: g, capacity: {copyEngines: {value: 7}}}"), std::vector<std::string>{});
   EXPECT_EQ(slice("{name: g, allowMultipleAllocations: true, capacity: {memory: {value: 7, requestPolicy: {default: 0, "
                   "validRange: {min: 0}}}}}"),
