@@ -259,6 +259,8 @@ TEST(Flags, ThatContradictEachOtherAreRefused) {
       {own_claims, "--controllers=*,-claimtemplate"},
       {own_evictions, "--controllers=*,-tainteviction"},
       {gate, "--preemption=on"},
+      {observe, "--recover-failed-prepares=on"},
+      {"--recover-failed-prepares=on", "--controllers=*,-recovery"},
       {gate, "--controllers=*,-allocation"},
       {"--release-gates", "--controllers=lifecycle"},
       {"--metrics-port=8443", "--secure-port=8443"},

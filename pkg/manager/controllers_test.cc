@@ -73,9 +73,13 @@ TEST(Controllers, TheRolesOfTheChartAreThoseThatItsValuesNeed) {
     bool holds = true;
     for (const ChartCondition& condition : role.when) {
       EXPECT_FALSE(condition.in.empty());
-      const std::map<std::string, std::string> defaults{
-          {"scheduling.mode", "gate"},   {"claimTemplates", "observe"}, {"deviceTaintEviction", "observe"},
-          {"recreatePinnedPods", "off"}, {"preemption", "off"},         {"usage", "on"}};
+      const std::map<std::string, std::string> defaults{{"scheduling.mode", "gate"},
+                                                        {"claimTemplates", "observe"},
+                                                        {"deviceTaintEviction", "observe"},
+                                                        {"recreatePinnedPods", "off"},
+                                                        {"preemption", "off"},
+                                                        {"recoverFailedPrepares", "off"},
+                                                        {"usage", "on"}};
       const std::string& value = defaults.at(condition.path);
       holds = holds && std::find(condition.in.begin(), condition.in.end(), value) != condition.in.end();
     }
@@ -116,7 +120,8 @@ TEST(Controllers, AWordOfASwitchMeansTheSameEverywhere) {
 // A kind that the manager has no store for would never be listed, and every reconcile would wait for it.
 TEST(Controllers, WatchOnlyWhatTheManagerHasStoresFor) {
   const std::set<std::string> stores{"pods",           "nodes",         "resourceclaims",   "resourceclaimtemplates",
-                                     "resourceslices", "deviceclasses", "devicetaintrules", "poddisruptionbudgets"};
+                                     "resourceslices", "deviceclasses", "devicetaintrules", "poddisruptionbudgets",
+                                     "events"};
   for (const PermissionRole& role : permission_roles())
     for (const PermissionRule& rule : role.rules)
       for (const std::string& verb : rule.verbs)

@@ -1,5 +1,6 @@
 #include "pkg/manager/permit/chart_roles.h"
 #include "controllers/allocation/options.h"
+#include "controllers/recovery/options.h"
 
 #include <algorithm>
 #include <optional>
@@ -39,6 +40,9 @@ const std::vector<ModeValue>& mode_values() {
       {"preemption",
        {{"off", [](O& o) { o.settings.flags[std::string(protocol::kPreemptionFlag)] = "off"; }},
         {"on", [](O& o) { o.settings.flags[std::string(protocol::kPreemptionFlag)] = "on"; }}}},
+      {"recoverFailedPrepares",
+       {{"off", [](O& o) { o.settings.flags[std::string(recovery::kRecoverFlag)] = "off"; }},
+        {"on", [](O& o) { o.settings.flags[std::string(recovery::kRecoverFlag)] = "on"; }}}},
       {"usage",
        {{"on",
          [](O& o) {

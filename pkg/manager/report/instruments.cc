@@ -118,6 +118,8 @@ Instruments::Instruments(metrics::Registry& r, std::string lease)
                            "[ALPHA] Total number of Pods deleted by the device taint eviction controller.")),
       victims_(r.counter("dra_preemption_victims_total",
                          "[ALPHA] Pods deleted so that pods of higher priority got their place.")),
+      recovered_(
+          r.counter("dra_recovered_pods_total", "[ALPHA] Pods evicted because their devices could not be prepared.")),
       eviction_seconds_(r.histogram("device_taint_eviction_controller_pod_deletion_duration_seconds",
                                     "[ALPHA] Time between the moment a Pod had to be deleted and its deletion.",
                                     {0.005, 0.025, 0.1, 0.5, 1, 2.5, 10, 30, 60, 120, 180, 240})),
@@ -225,6 +227,8 @@ void Instruments::record(const reconcile::Metric& metric) {
     evictions_.increment(metric.value);
   else if (metric.name == "dra_preemption_victims_total")
     victims_.increment(metric.value);
+  else if (metric.name == "dra_recovered_pods_total")
+    recovered_.increment(metric.value);
   else if (metric.name == "device_taint_eviction_controller_pod_deletion_duration_seconds")
     eviction_seconds_.observe(metric.value);
   else
