@@ -8,6 +8,7 @@
 #include "cmd/flag_problem.h"
 #include "cmd/flag_values.h"
 #include "cmd/identity_flags.h"
+#include "cmd/sharing_flags.h"
 #include "controllers/all.h"
 #include "pkg/api/topology_level.h"
 #include "pkg/base/strings.h"
@@ -283,6 +284,8 @@ void define(CLI::App& app, Texts& texts, Flags& flags) {
   define_search(app, texts, flags);
   group("One piece of silicon");
   add_identity_flags(app, flags.manager.identities);
+  group("Shared devices");
+  add_sharing_flags(app, flags.manager.sharing);
   group("Leader election");
   define_election(app, texts, flags);
   group("Serving");

@@ -97,6 +97,27 @@ TEST(Flags, WhatNamesOnePieceOfSilicon) {
   }
 }
 
+TEST(Flags, WhatDriversRefuseOfSharedDevices) {
+  const Parsed parsed = parse({"--shared-device-requests=a.com=never", "--shared-device-requests",
+                               "gpu.nvidia.com=apart", "--shared-device-parameters=a.com=equal"});
+  ASSERT_TRUE(parsed.flags) << parsed.text;
+  sharing::Rules wanted = sharing::Rules::usual();
+  wanted.requests["a.com"] = sharing::Requests::kNever;
+  wanted.requests["gpu.nvidia.com"] = sharing::Requests::kApart;
+  wanted.parameters["a.com"] = sharing::Parameters::kEqual;
+  EXPECT_EQ(parsed.flags->manager.sharing, wanted);
+  EXPECT_EQ(parse({}).flags->manager.sharing, sharing::Rules::usual());
+  for (const auto& [flag, value, words] :
+       {std::tuple{"--shared-device-requests", "a.com", "write DRIVER=never, DRIVER=apart or DRIVER=together"},
+        {"--shared-device-requests", "=never", "write DRIVER=never"},
+        {"--shared-device-parameters", "a.com=same", "write DRIVER=equal or DRIVER=any"}}) {
+    const Parsed refused = parse({std::string(flag) + "=" + value});
+    EXPECT_EQ(refused.exit_status, 1) << flag;
+    EXPECT_NE(refused.text.find(std::string(flag) + ": \"" + value + "\""), std::string::npos) << refused.text;
+    EXPECT_NE(refused.text.find(words), std::string::npos) << refused.text;
+  }
+}
+
 // Whatever a controller asks for: its words are taken, everything else is refused by name.
 TEST(Flags, OfControllersTakeTheirWordsAndNothingElse) {
   size_t flags = 0;

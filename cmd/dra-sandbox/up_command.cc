@@ -14,6 +14,7 @@
 #include "cmd/dra-sandbox/api_endpoint.h"
 #include "cmd/flag_values.h"
 #include "cmd/identity_flags.h"
+#include "cmd/sharing_flags.h"
 #include "pkg/apiserver/model/release.h"
 #include "pkg/fake_scheduler/fake_scheduler.h"
 #include "pkg/log/log.h"
@@ -36,6 +37,7 @@ struct UpOptions {
   reconcile::Scheduling scheduling = reconcile::Scheduling::kBind;
   int metrics_port = -1;  // of the manager; negative: none
   identity::Rules identities;
+  sharing::Rules sharing = sharing::Rules::usual();
 };
 
 Result<sandbox::Fleet> read_fleet(const std::string& path) {
@@ -52,6 +54,7 @@ manager::ManagerOptions manager_options(const UpOptions& up, const inventory::Fe
   manager::ManagerOptions options;
   options.features = features;
   options.identities = up.identities;
+  options.sharing = up.sharing;
   options.settings.claim_templates = manager::ClaimTemplates::kOwn;
   options.settings.device_taint_eviction = manager::DeviceTaintEviction::kOwn;
   options.settings.scheduling = up.scheduling;
@@ -307,6 +310,7 @@ int run_up(const std::vector<std::string>& arguments) {
                  "serve the manager's /metrics and probes over plain HTTP on 127.0.0.1; 0: any free port")
       ->check(cmd::port_from(0));
   cmd::add_identity_flags(app, options.identities);
+  cmd::add_sharing_flags(app, options.sharing);
   app.add_option("-v,--v", verbosity, "verbosity of the log, 0 to 10")
       ->capture_default_str()
       ->check(cmd::in_range(0, 10, "whole number"));

@@ -13,6 +13,7 @@
 #include "cmd/identity_flags.h"
 #include "cmd/kubectl-dra/help.h"
 #include "cmd/kubectl-dra/verb.h"
+#include "cmd/sharing_flags.h"
 #include "pkg/api/topology_level.h"
 #include "pkg/base/strings.h"
 #include "pkg/inspect/answer/layout.h"
@@ -117,6 +118,7 @@ void add_common(CLI::App& app, CommonFlags& common) {
       ->check(cmd::one_of({"first-fit", "best-fit", "pack", "spread"}));
   app.add_option("--topology-levels", common.topology_levels, "the manager's --topology-levels, for groups");
   cmd::add_identity_flags(app, common.identities);
+  cmd::add_sharing_flags(app, common.sharing);
 }
 
 // An answer 401 says only "Unauthorized".
@@ -355,6 +357,7 @@ Result<inspect::StateOptions> Call::state_options() const {
   features->ignore(std::move(ignored));
   options.features = *features;
   options.identities = common.identities;
+  options.sharing = common.sharing;
   for (const std::string& key : split(common.ignore_taints, ','))
     if (!key.empty()) options.ignored_taints.push_back(key);
   if (const auto strategy = allocator::parse_strategy(common.strategy)) options.strategy = *strategy;

@@ -28,7 +28,9 @@ constexpr const char* kGlobal[] = {"--kubeconfig",
                                    "--identity-part",
                                    "--identity-exclusive",
                                    "--device-plugin",
-                                   "--device-plugin-resources"};
+                                   "--device-plugin-resources",
+                                   "--shared-device-requests",
+                                   "--shared-device-parameters"};
 // Those that most verbs have in their own help.
 constexpr const char* kOfVerbs[] = {"--namespace", "--all-namespaces", "--selector", "--from", "--watch"};
 

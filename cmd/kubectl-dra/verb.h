@@ -16,6 +16,7 @@
 #include "pkg/inspect/answer/answer.h"
 #include "pkg/inspect/state/objects.h"
 #include "pkg/inspect/state/state.h"
+#include "pkg/sharing/rules.h"
 
 namespace dra::kubectl {
 
@@ -31,6 +32,7 @@ struct CommonFlags {
   std::string manager_ns, selector, output, sort_by, from;
   std::string feature_gates, kubernetes_version, ignored_fields, ignore_taints, strategy, topology_levels;
   identity::Rules identities;
+  sharing::Rules sharing = sharing::Rules::usual();
   bool all_namespaces = false, watch = false, no_headers = false, times = false, insecure = false;
 };
 

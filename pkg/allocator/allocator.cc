@@ -103,6 +103,14 @@ class Allocator::Impl {
     terms.strict = options_.strict_selector_errors;
     terms.budget = request.step_budget == 0 ? options_.step_budget : request.step_budget;
     node_search_.decide(*plan, node, terms, decision);
+    if (decision.outcome != Outcome::kFeasible || !prefers_apart(decision)) return decision;
+    Decision apart;
+    apart.node = node;
+    plan = plan_for(request, 0, true);
+    node_search_.decide(*plan, node, terms, apart);
+    const uint64_t steps = decision.steps + apart.steps;
+    if (apart.outcome == Outcome::kFeasible) decision = std::move(apart);
+    decision.steps = steps;
     return decision;
   }
 
@@ -113,6 +121,8 @@ class Allocator::Impl {
     if (refused(*plan, out.outcome, out.error) || !device_index_.knows(node) || limit == 0) return out;
     const uint64_t budget = request.step_budget == 0 ? options_.step_budget : request.step_budget;
     node_search_.solutions(*plan, node, budget, skip, limit, out);
+    std::stable_partition(out.decisions.begin(), out.decisions.end(),
+                          [this](const Decision& decision) { return !prefers_apart(decision); });
     return out;
   }
 
@@ -315,10 +325,38 @@ class Allocator::Impl {
   }
 
  private:
-  // `ties`: the preferences that must be met, as bits.
+  // Some claim has a shared device twice, and its driver would rather have two.
+  bool prefers_apart(const Decision& decision) const {
+    const sharing::Rules& rules = device_index_.shares().rules();
+    if (options_.strict_selector_errors || !rules.prefers_apart()) return false;
+    for (const api::AllocationResult& claim : decision.results)
+      for (auto one = claim.results.begin(); one != claim.results.end(); ++one)
+        if (one->share_id && rules.requests_of(one->driver) == sharing::Requests::kApart &&
+            std::any_of(claim.results.begin(), one, [&](const api::DeviceRequestAllocationResult& other) {
+              return other.device == one->device && other.pool == one->pool && other.driver == one->driver;
+            }))
+          return true;
+    return false;
+  }
+
+  // `ties`: the preferences that must be met, as bits. First as all drivers take it; only if that gives a claim one
+  // device twice, it is searched for different ones, too, so that nothing is lost where no device is shared.
   FoundNodes find_with(const Request& request, uint32_t ties, std::span<const NodeId> order, size_t limit) {
+    FoundNodes found = find_once(request, ties, false, order, limit);
+    if (found.outcome != Outcome::kFeasible ||
+        std::none_of(found.decisions.begin(), found.decisions.end(),
+                     [this](const Decision& decision) { return prefers_apart(decision); }))
+      return found;
+    FoundNodes apart = find_once(request, ties, true, order, limit);
+    const uint64_t steps = found.steps + apart.steps;
+    if (apart.outcome == Outcome::kFeasible || apart.outcome == Outcome::kUnfinished) found = std::move(apart);
+    found.steps = steps;
+    return found;
+  }
+
+  FoundNodes find_once(const Request& request, uint32_t ties, bool apart, std::span<const NodeId> order, size_t limit) {
     FoundNodes found;
-    std::shared_ptr<const Plan> plan = plan_for(request, ties);
+    std::shared_ptr<const Plan> plan = plan_for(request, ties, apart);
     if (plan->unfinished) {
       found.outcome = Outcome::kUnfinished;
     } else if (refused(*plan, found.outcome, found.error)) {
@@ -399,8 +437,14 @@ class Allocator::Impl {
       for (const PlanAlternative& alternative : request.alternatives) {
         if (alternative.device_class == nullptr) continue;
         const api::ObjectMeta& metadata = alternative.device_class->metadata;
+        const auto& ask = filters_.of(alternative.filter).ask;
         const auto text = metadata.annotations.find(std::string(kStrategyAnnotation));
-        if (text == metadata.annotations.end()) continue;
+        if (text == metadata.annotations.end()) {
+          // A class that packs or spreads shares chooses devices by it, too.
+          if (ask && ask->order != sharing::Order::kAny)
+            return ask->order == sharing::Order::kPack ? Strategy::kPack : Strategy::kSpread;
+          continue;
+        }
         if (const std::optional<Strategy> named = parse_strategy(text->second)) return *named;
         unknown = metadata.name;
       }
@@ -439,9 +483,9 @@ class Allocator::Impl {
   }
 
   // Never null. The caller must have begun a slice.
-  std::shared_ptr<const Plan> plan_for(const Request& request, uint32_t ties = 0) {
+  std::shared_ptr<const Plan> plan_for(const Request& request, uint32_t ties = 0, bool apart = false) {
     trim();
-    uint64_t hash = request.claims.size() | uint64_t{ties} << 32;
+    uint64_t hash = request.claims.size() | uint64_t{ties} << 32 | uint64_t{apart} << 31;
     for (const auto& claim : request.claims) {
       DRA_CHECK(claim != nullptr);
       hash = (hash ^ reinterpret_cast<uintptr_t>(claim.get())) * 0x9e3779b97f4a7c15ull;
@@ -453,11 +497,12 @@ class Allocator::Impl {
       hash = (hash ^ std::hash<std::string>{}(rule.text)) * 0x9e3779b97f4a7c15ull;
     std::shared_ptr<Plan>& plan = plans_[hash];
     const bool same = plan != nullptr && plan->classes_version == device_index_.classes_version() &&
-                      plan->claims == request.claims && are_ties(*plan, request, ties) && plan->lists == request.lists;
+                      plan->claims == request.claims && plan->apart == apart && are_ties(*plan, request, ties) &&
+                      plan->lists == request.lists;
     if (same && !plan->unfinished) return plan;
     if (!same) {
       if (plan) plan_bytes_ -= plan->bytes;
-      plan = begin_plan(request.claims, ties_of(request, ties), request.pairs, request.lists, device_index_);
+      plan = begin_plan(request.claims, ties_of(request, ties), request.pairs, request.lists, apart, device_index_);
       plan_begun_ = true;
     }
     plan_bytes_ -= plan->bytes;

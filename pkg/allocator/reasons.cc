@@ -31,6 +31,8 @@ std::string_view cause_name(Cause cause) {
       return "CapacityShort";
     case Cause::kInUse:
       return "InUse";
+    case Cause::kNotShared:
+      return "NotShared";
     case Cause::kSameSilicon:
       return "SameSilicon";
     case Cause::kDevicePlugin:

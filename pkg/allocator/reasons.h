@@ -35,6 +35,7 @@ enum class Cause : uint8_t {
   kTaint,            // Taint: `detail` is "key=value:effect" of the first taint not tolerated
   kCapacityShort,    // CapacityShort: `detail` is the capacity's name
   kInUse,            // InUse: held by another claim
+  kNotShared,        // NotShared: others have shares of it, and this request may have none beside them; see `example`
   kCounterShort,     // CounterShort: `detail` is "set/counter"
   kSameSilicon,      // SameSilicon: the device is the same hardware as one that a claim holds; see `example`
   kDevicePlugin,     // DevicePlugin: the device belongs to the device plugin of its node; see `example`

@@ -208,6 +208,12 @@ class Audit {
       if (finding != nullptr)
         finding->message = "device " + finding->device.text() + " is held as a whole and by others";
     }
+    if (const std::string what =
+            device_index_.shares().conflict(pool, number, layer_ == Layer::kObserved, !asked_.empty());
+        !what.empty()) {
+      AuditFinding* finding = add(AuditFinding::Kind::kShareConflict, pool, text(name), of(counted));
+      if (finding != nullptr) finding->message = "device " + finding->device.text() + " " + what;
+    }
     std::vector<Amount> sums = pool.sum_consumed(number, pool.holders.find(name)->second, layer_);
     const CapacityShape& shape = pool.shape(number);
     for (size_t i = 0; i < sums.size(); ++i) {
@@ -335,6 +341,9 @@ class Audit {
         (free && !pool.is_plugins(d)) != test_bit(pool.available(true), d))
       drift(pool, "the kept state of device " + text(name) + " differs from its holders");
     std::vector<Amount> sums = held && share ? pool.sum_consumed(d, it->second, Layer::kAll) : std::vector<Amount>();
+    const std::vector<SharedTerms>* terms = pool.shared_terms(d);
+    if (held && share ? terms == nullptr || *terms != pool.sum_terms(d, it->second) : terms != nullptr)
+      drift(pool, "what was kept of who shares device " + text(name) + " differs from its holders");
     const std::vector<Amount>* kept = pool.shared(d);
     if (kept != nullptr ? *kept != sums : !sums.empty())
       drift(pool, "the kept consumption of device " + text(name) + " differs from its holders");

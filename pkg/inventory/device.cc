@@ -20,6 +20,8 @@ std::string_view audit_kind_name(AuditFinding::Kind kind) {
       return "DeviceOverCommitted";
     case AuditFinding::Kind::kDeviceConflict:
       return "DeviceConflict";
+    case AuditFinding::Kind::kShareConflict:
+      return "ShareConflict";
     case AuditFinding::Kind::kCounterOverCommitted:
       return "CounterOverCommitted";
     case AuditFinding::Kind::kCapacityOverCommitted:

@@ -106,6 +106,7 @@ struct AuditFinding {
   enum class Kind : uint8_t {
     kDeviceOverCommitted,    // several claims hold a device that cannot be shared
     kDeviceConflict,         // two names of one piece of silicon are held; `device` is the first of the two
+    kShareConflict,          // holders share a device, and its driver refuses them together
     kCounterOverCommitted,   // a shared counter is below zero
     kCapacityOverCommitted,  // a shared device's capacity is below zero
     kDrift,                  // a bug of this project: incremental and recomputed state differ

@@ -368,6 +368,7 @@ void DeviceIndex::apply_class(const api::DeviceClass& device_class) {
               entry.object->config == device_class.config && entry.object->unknown == device_class.unknown &&
               shares_silicon(*entry.object) == shares_silicon(device_class);
   entry.object = std::make_shared<const api::DeviceClass>(device_class);
+  same = !shares_.apply_class(device_class.metadata.name, device_class.metadata.annotations) && same;
   if (same) return;
   entry.serial = next_serial_++;
   ++classes_version_;
@@ -378,6 +379,7 @@ void DeviceIndex::remove_class(std::string_view name) {
   auto it = classes_.find(name);
   if (it == classes_.end()) return;
   classes_.erase(it);
+  shares_.remove_class(name);
   ++classes_version_;
   ++version_;
 }
@@ -500,6 +502,7 @@ void DeviceIndex::drop_layer(ClaimIndex index, bool assumed) {
     if (!holder->assumed && !holder->observed) {
       silicon_.note_record(pool, held.device, *holder, false);
       if (holder->share != kNoStr) strings_.release(holder->share);
+      if (holder->terms != kNoStr) strings_.release(holder->terms);
       for (const auto& [capacity, amount] : holder->consumed) strings_.release(capacity);
       it->second.erase(holder);
     }
@@ -519,7 +522,7 @@ void DeviceIndex::drop_layer(ClaimIndex index, bool assumed) {
 
 void DeviceIndex::add_holder(Pool& pool, StrId device, ClaimIndex index,
                              const api::DeviceRequestAllocationResult& result, bool assumed, StrId share, bool opaque,
-                             std::shared_ptr<const HeldRecord> record) {
+                             std::shared_ptr<const HeldRecord> record, StrId terms) {
   auto [it, fresh] = pool.holders.try_emplace(device);
   if (fresh) strings_.retain(device);
   auto holder = std::find_if(it->second.begin(), it->second.end(),
@@ -535,6 +538,12 @@ void DeviceIndex::add_holder(Pool& pool, StrId device, ClaimIndex index,
     it->second.push_back(std::move(added));
     holder = it->second.end() - 1;
   }
+  // What is stored says more than what was assumed.
+  if (terms != kNoStr && (holder->terms == kNoStr || !assumed)) {
+    strings_.retain(terms);
+    if (holder->terms != kNoStr) strings_.release(holder->terms);
+    holder->terms = terms;
+  }
   if (record != nullptr && holder->record == nullptr) {
     holder->record = std::move(record);
     silicon_.note_record(pool, device, *holder, true);
@@ -545,7 +554,7 @@ void DeviceIndex::add_holder(Pool& pool, StrId device, ClaimIndex index,
 }
 
 void DeviceIndex::set_allocation(std::string_view uid, const api::AllocationResult* allocation, bool assumed,
-                                 const identity::Records* recorded) {
+                                 const identity::Records* recorded, const api::ResourceClaim* of) {
   bool any = allocation != nullptr && std::any_of(allocation->results.begin(), allocation->results.end(),
                                                   [](const auto& result) { return !result.admin_access; });
   auto known = claim_index_.find(uid);
@@ -586,10 +595,21 @@ void DeviceIndex::set_allocation(std::string_view uid, const api::AllocationResu
       continue;
     }
     std::shared_ptr<const HeldRecord> record;
+    std::string type;
     if (!records.empty())
-      if (const auto own = records.find(result.driver + "/" + result.pool + "/" + result.device); own != records.end())
+      if (const auto own = records.find(result.driver + "/" + result.pool + "/" + result.device);
+          own != records.end()) {
         record = std::make_shared<const HeldRecord>(own->second, strings_);
-    add_holder(pool, device, index, result, assumed, share, opaque, std::move(record));
+        type = own->second.type.value_or("");
+      }
+    StrId terms = kNoStr;
+    if (share != kNoStr) {
+      if (const uint32_t number = pool.find_device(device); type.empty() && number != kNone)
+        type = shares_.type_of(pool, number);
+      terms = strings_.intern(shares_.terms_of(uid, of, *allocation, result, type));
+    }
+    add_holder(pool, device, index, result, assumed, share, opaque, std::move(record), terms);
+    if (terms != kNoStr) strings_.release(terms);
     claim.held.push_back({pool.id, device, share, assumed});
     pool.for_each_named(device, [&pool](uint32_t number) { pool.refresh_device(number); });
     note_change(pool.id);

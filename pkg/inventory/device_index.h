@@ -13,6 +13,7 @@
 
 #include "pkg/base/strings.h"
 #include "pkg/inventory/pool.h"
+#include "pkg/inventory/shares.h"
 #include "pkg/inventory/silicon.h"
 #include "pkg/inventory/taint_rules.h"
 
@@ -44,7 +45,7 @@ bool shares_silicon(const api::DeviceClass& device_class);
 
 class DeviceIndex {
  public:
-  explicit DeviceIndex(const Features& features) : features_(features), silicon_(*this, strings_) {}
+  explicit DeviceIndex(const Features& features) : features_(features), shares_(strings_), silicon_(*this, strings_) {}
   ~DeviceIndex();
 
   const Features& features() const { return features_; }
@@ -64,8 +65,9 @@ class DeviceIndex {
   NodeId apply_node(std::string_view name, Labels labels);
   void remove_node(std::string_view name);
   // `recorded`: identities of devices for which the allocation itself has none (pkg/identity/record.h); null: none.
+  // `of`: the claim; null: unknown.
   void set_allocation(std::string_view uid, const api::AllocationResult* allocation, bool assumed,
-                      const identity::Records* recorded = nullptr);
+                      const identity::Records* recorded = nullptr, const api::ResourceClaim* of = nullptr);
   void forget_all();
   // The claim is owned by another claim, with this uid; empty: by none. For the audit alone: a composite device's claim
   // and the claims for its parts hold one piece of silicon together. Forgotten with what the claim holds.
@@ -73,6 +75,9 @@ class DeviceIndex {
   bool owns(ClaimIndex owner, ClaimIndex claim) const;
   // Which devices are one piece of silicon.
   const Silicon& silicon() const { return silicon_; }
+  // Who may share devices.
+  const Shares& shares() const { return shares_; }
+  void set_share_rules(const sharing::Rules& rules) { shares_.set_rules(rules); }
   void on_silicon_freed(std::function<void()> callback) { silicon_.on_freed(std::move(callback)); }
   std::set<std::string> take_silicon_freed() { return silicon_.take_freed(); }
   void track_published(bool on) { silicon_.track_published(on); }
@@ -188,7 +193,7 @@ class DeviceIndex {
   void drop_if_unused(Pool& pool);
   void note_change(PoolId id);
   void add_holder(Pool& pool, StrId device, ClaimIndex claim, const api::DeviceRequestAllocationResult& result,
-                  bool assumed, StrId share, bool opaque, std::shared_ptr<const HeldRecord> record);
+                  bool assumed, StrId share, bool opaque, std::shared_ptr<const HeldRecord> record, StrId terms);
   void drop_layer(ClaimIndex claim, bool assumed);
   void touch_rule_pools(const api::DeviceTaintRule& rule);
   bool usable_on(const Where& place, const Node& node) const;
@@ -223,6 +228,7 @@ class DeviceIndex {
   mutable uint64_t next_stamp_ = 1;
   uint64_t version_ = 0;
   size_t device_count_ = 0;
+  Shares shares_;
   Silicon silicon_;
 };
 

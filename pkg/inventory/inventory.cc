@@ -191,7 +191,7 @@ void Inventory::remove_node(std::string_view name) {
 }
 void Inventory::apply_claim(const api::ResourceClaim& claim) {
   device_index_->set_allocation(claim.metadata.uid, claim.status.allocation ? &*claim.status.allocation : nullptr,
-                                false);
+                                false, nullptr, &claim);
   const auto& owners = claim.metadata.owner_references;
   const auto owner = std::find_if(owners.begin(), owners.end(), [](const api::OwnerReference& one) {
     return one.kind == "ResourceClaim" && one.api_version.starts_with("resource.k8s.io/");
@@ -204,8 +204,9 @@ void Inventory::apply_allocation(std::string_view claim_uid, const api::Allocati
 void Inventory::remove_claim(std::string_view claim_uid) {
   device_index_->set_allocation(claim_uid, nullptr, false);
 }
-void Inventory::assume(std::string_view claim_uid, const api::AllocationResult& allocation) {
-  device_index_->set_allocation(claim_uid, &allocation, true);
+void Inventory::assume(std::string_view claim_uid, const api::AllocationResult& allocation,
+                       const api::ResourceClaim* of) {
+  device_index_->set_allocation(claim_uid, &allocation, true, nullptr, of);
 }
 void Inventory::forget(std::string_view claim_uid) {
   device_index_->set_allocation(claim_uid, nullptr, true);

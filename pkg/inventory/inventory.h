@@ -66,7 +66,9 @@ class Inventory {
   void apply_allocation(std::string_view claim_uid, const api::AllocationResult& allocation);
   void remove_claim(std::string_view claim_uid);
   // A decision: takes the devices immediately. A second one for the same uid replaces the first.
-  void assume(std::string_view claim_uid, const api::AllocationResult& allocation);
+  // `of`: the claim, whatever the uid; null: unknown (then nobody shares devices with it whose class limits who may).
+  void assume(std::string_view claim_uid, const api::AllocationResult& allocation,
+              const api::ResourceClaim* of = nullptr);
   void forget(std::string_view claim_uid);
   void forget_all();
   bool assumed(std::string_view claim_uid) const;

@@ -152,6 +152,23 @@ std::vector<Amount> Pool::sum_consumed(uint32_t device, const std::vector<Holder
   return sums;
 }
 
+std::vector<SharedTerms> Pool::sum_terms(uint32_t device, const std::vector<HolderRef>& list) const {
+  const CapacityShape& capacities = shape(device);
+  std::vector<SharedTerms> sums;
+  for (const HolderRef& holder : list) {
+    if (holder.terms == kNoStr) continue;
+    auto known =
+        std::find_if(sums.begin(), sums.end(), [&](const SharedTerms& one) { return one.terms == holder.terms; });
+    if (known == sums.end())
+      known = sums.insert(sums.end(), {holder.terms, 0, std::vector<Amount>(capacities.entries.size(), 0)});
+    ++known->shares;
+    for (const auto& [capacity, amount] : holder.consumed)
+      if (const size_t i = capacities.find(strings_.text(capacity), true); i < known->sums.size())
+        known->sums[i] += amount;
+  }
+  return sums;
+}
+
 // Updates whether a device is in use, and what its holders consume, but not its counters.
 void Pool::set_held(uint32_t device) {
   auto it = holders.find(device_name(device));
@@ -163,8 +180,10 @@ void Pool::set_held(uint32_t device) {
   assign_bit(in_use_.data(), device, whole);
   if (can_share) {
     shared_[ref_of(device)] = sum_consumed(device, it->second, Layer::kAll);
+    shared_terms_[ref_of(device)] = sum_terms(device, it->second);
   } else if (!shared_.empty()) {
     shared_.erase(ref_of(device));
+    shared_terms_.erase(ref_of(device));
   }
 }
 

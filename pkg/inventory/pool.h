@@ -29,12 +29,21 @@ struct HeldRecord;
 struct HolderRef {
   ClaimIndex claim = 0;
   StrId share = kNoStr;
+  StrId terms = kNoStr;  // of a share: whose, and with which parameters (shares.h)
   bool observed = false;
   bool assumed = false;
   // Its allocation has a field that this build does not know: nobody else gets more of the device.
   bool opaque = false;
   std::vector<std::pair<StrId, Amount>> consumed;  // by capacity name; of shared devices
   std::shared_ptr<const HeldRecord> record;        // what the allocation remembers of the device (silicon.h); or null
+};
+
+// Shares of one device that agree in their terms.
+struct SharedTerms {
+  StrId terms = kNoStr;
+  uint32_t shares = 0;
+  std::vector<Amount> sums;  // what they consume, by entry of the device's shape
+  bool operator==(const SharedTerms&) const = default;
 };
 
 struct Counter {
@@ -181,6 +190,13 @@ class Pool {
     return it == shared_.end() ? nullptr : &it->second;
   }
   bool any_shared() const { return !shared_.empty(); }
+  // Who shares the device, in no order; null: nobody.
+  const std::vector<SharedTerms>* shared_terms(uint32_t device) const {
+    if (shared_terms_.empty()) return nullptr;
+    auto it = shared_terms_.find(ref_of(device));
+    return it == shared_terms_.end() ? nullptr : &it->second;
+  }
+  std::vector<SharedTerms> sum_terms(uint32_t device, const std::vector<HolderRef>& holders) const;
   std::vector<Amount> sum_consumed(uint32_t device, const std::vector<HolderRef>& holders, Layer layer) const;
   bool counters_fit(uint32_t device) const {
     const CounterUse* end = uses_end(device);
@@ -379,6 +395,7 @@ class Pool {
 
   Words in_use_, charged_, available_, open_, excluded_, plugins_;
   std::unordered_map<DeviceRef, std::vector<Amount>> shared_;
+  std::unordered_map<DeviceRef, std::vector<SharedTerms>> shared_terms_;
 };
 
 }  // namespace dra::inventory

@@ -70,7 +70,10 @@ void Pool::remove_part(size_t position) {
   std::vector<StrId> touched;
   for (uint32_t local = 0; local < slice.size(); ++local) {
     if (!test_bit(charged_.data(), first + local)) continue;
-    if (!shared_.empty()) shared_.erase(device_ref(part.slot, local));
+    if (!shared_.empty()) {
+      shared_.erase(device_ref(part.slot, local));
+      shared_terms_.erase(device_ref(part.slot, local));
+    }
     for (const CounterUse* use = uses_begin(first + local); use != uses_end(first + local); ++use)
       counters_[use->counter].consumed -= use->amount;
     if (part.uses.empty()) continue;
@@ -119,6 +122,7 @@ void Pool::clear_parts() {
   naming_alone_.clear();
   for (Words* words : {&in_use_, &charged_, &available_, &open_, &excluded_, &plugins_}) words->clear();
   shared_.clear();
+  shared_terms_.clear();
 }
 
 // Recomputes what depends on the order of slices and their first devices, from `position` on.

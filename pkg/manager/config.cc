@@ -28,6 +28,14 @@ nlohmann::json identities_json(const identity::Rules& rules) {
           {"devicePluginResources", rules.plugin_resources}};
 }
 
+nlohmann::json sharing_json(const sharing::Rules& rules) {
+  nlohmann::json requests = nlohmann::json::object(), parameters = nlohmann::json::object();
+  requests["*"] = sharing::requests_name(rules.others);
+  for (const auto& [driver, value] : rules.requests) requests[driver] = sharing::requests_name(value);
+  for (const auto& [driver, value] : rules.parameters) parameters[driver] = sharing::parameters_name(value);
+  return {{"requests", std::move(requests)}, {"parameters", std::move(parameters)}};
+}
+
 nlohmann::json drivers_json(const Drivers& drivers) {
   nlohmann::json out = nlohmann::json::object();
   for (const auto& [name, driver] : drivers)
@@ -66,6 +74,7 @@ std::string config_json(const ManagerOptions& o, const Drivers& drivers) {
       {"controllerFlags", o.settings.flags},
       {"ignoredTaints", o.ignored_taints},
       {"identities", identities_json(o.identities)},
+      {"sharedDevices", sharing_json(o.sharing)},
       {"stepBudget", o.step_budget},
       {"usage", o.usage ? "on" : "off"},
       {"strategy", allocator::strategy_name(o.strategy)},

@@ -95,6 +95,7 @@ struct Manager::Impl {
         own_mode(
             reactor, rest, [this] { return pods_without_claims(); }, [this] { pause_disputed(); }) {
     inventory.device_index().set_identity_rules(options.identities);
+    inventory.device_index().set_share_rules(options.sharing);
     nodes.number_by(inventory);
     view.set_ignored_fields(inventory.features().ignored_fields);
     instruments.set_leader(false);

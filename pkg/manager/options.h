@@ -17,6 +17,7 @@
 #include "pkg/inventory/features.h"
 #include "pkg/reconcile/effect.h"
 #include "pkg/reconcile/settings.h"
+#include "pkg/sharing/rules.h"
 
 namespace dra::manager {
 
@@ -47,6 +48,8 @@ struct ManagerOptions {
   Duration audit_period = std::chrono::seconds(10);
   // Which names are one piece of silicon, and where the device plugin serves it (--identity, --device-plugin, ...).
   identity::Rules identities;
+  // What drivers refuse of devices that several requests share (--shared-device-requests, --shared-device-parameters).
+  sharing::Rules sharing = sharing::Rules::usual();
   // The lease of the leader election, whose permissions are checked with the others; nothing: no leader election.
   struct LeaseRef {
     std::string ns, name;

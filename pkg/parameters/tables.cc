@@ -24,19 +24,22 @@ std::vector<ParameterChoice> sharing_strategies() {
 }
 
 const ParameterFields& gpu_sharing() {
-  static const ParameterFields interval{
-      {{.name = "interval", .choices = {{"Default", ""}, {"Short", ""}, {"Medium", ""}, {"Long", ""}}}}};
-  static const ParameterFields fields{{{.name = "strategy", .required = true, .choices = sharing_strategies()},
-                                       {.name = "timeSlicingConfig", .type = ParamType::kObject, .fields = &interval},
-                                       {.name = "mpsConfig", .type = ParamType::kObject, .fields = &mps_fields()}},
-                                      {{"MPS", "timeSlicingConfig"}, {"TimeSlicing", "mpsConfig"}}};
+  static const ParameterFields interval{{{.name = "interval",
+                                          .choices = {{"Default", ""}, {"Short", ""}, {"Medium", ""}, {"Long", ""}},
+                                          .fallback = "Default"}}};
+  static const ParameterFields fields{
+      {{.name = "strategy", .required = true, .choices = sharing_strategies(), .fallback = "TimeSlicing"},
+       {.name = "timeSlicingConfig", .type = ParamType::kObject, .fields = &interval, .made = true},
+       {.name = "mpsConfig", .type = ParamType::kObject, .fields = &mps_fields(), .made = true}},
+      {{"MPS", "timeSlicingConfig"}, {"TimeSlicing", "mpsConfig"}}};
   return fields;
 }
 
 // A partition has no time slices of its own to set.
 const ParameterFields& partition_sharing() {
-  static const ParameterFields fields{{{.name = "strategy", .required = true, .choices = sharing_strategies()},
-                                       {.name = "mpsConfig", .type = ParamType::kObject, .fields = &mps_fields()}}};
+  static const ParameterFields fields{
+      {{.name = "strategy", .required = true, .choices = sharing_strategies(), .fallback = "TimeSlicing"},
+       {.name = "mpsConfig", .type = ParamType::kObject, .fields = &mps_fields(), .made = true}}};
   return fields;
 }
 
@@ -50,11 +53,18 @@ const ParameterFields& iommu_fields() {
 DriverParameters nvidia() {
   return {{"gpu.nvidia.com", "compute-domain.nvidia.com"},
           "resource.nvidia.com/v1beta1",
-          {{"GpuConfig", {{{.name = "sharing", .type = ParamType::kObject, .fields = &gpu_sharing()}}}},
-           {"MigDeviceConfig", {{{.name = "sharing", .type = ParamType::kObject, .fields = &partition_sharing()}}}},
+          {{"GpuConfig",
+            {{{.name = "sharing", .type = ParamType::kObject, .fields = &gpu_sharing(), .made = true}}},
+            "",
+            "gpu"},
+           {"MigDeviceConfig",
+            {{{.name = "sharing", .type = ParamType::kObject, .fields = &partition_sharing(), .made = true}}},
+            "",
+            "mig"},
            {"VfioDeviceConfig",
             {{{.name = "iommu", .type = ParamType::kObject, .fields = &iommu_fields()}}},
-            "PassthroughSupport"},
+            "PassthroughSupport",
+            "vfio"},
            {"ComputeDomainChannelConfig", {{{.name = "domainID", .required = true}, {.name = "allocationMode"}}}},
            {"ComputeDomainDaemonConfig", {{{.name = "domainID", .required = true}}}}},
           "github.com/kubernetes-sigs/dra-driver-nvidia-gpu: api/nvidia.com/resource/v1beta1 and the list of its "

@@ -26,6 +26,8 @@ struct ParameterField {
   bool required = false;
   std::vector<ParameterChoice> choices{};       // kText; empty: any
   int64_t least = INT64_MIN, most = INT64_MAX;  // kNumber
+  std::string fallback{};  // kText: what the driver takes if it is missing; empty: it stays missing
+  bool made = false;       // kObject: the driver makes an empty one if it is missing
 };
 
 struct ParameterFields {
@@ -38,6 +40,7 @@ struct ParameterKind {
   std::string kind;
   ParameterFields fields;
   std::string gate{};  // without which the driver takes no parameters of this kind; empty: none
+  std::string type{};  // of devices (attribute `type`) that it is for; parameters for all requests pass others by
 };
 
 struct DriverParameters {

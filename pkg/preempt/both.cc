@@ -74,7 +74,7 @@ class EachPlacement {
         cut_ || solutions.outcome == allocator::Outcome::kBudgetSpent || solutions.decisions.size() >= kMaxPlacements;
     for (const allocator::Decision& decision : solutions.decisions) {
       for (size_t i = 0; i < request.claims.size(); ++i) {
-        world_.devices.assume(request.claims[i]->metadata.uid, decision.results[i]);
+        world_.devices.assume(request.claims[i]->metadata.uid, decision.results[i], request.claims[i].get());
         current_.allocations[request.claims[i]->metadata.key()] = decision.results[i];
       }
       place_from(at + 1, placed + 1);
@@ -103,7 +103,7 @@ class EachPlacement {
     for (const auto& claim : world_.claims) {
       const auto given = one.allocations.find(claim->metadata.key());
       if (given == one.allocations.end()) continue;
-      world_.devices.assume(claim->metadata.uid, given->second);
+      world_.devices.assume(claim->metadata.uid, given->second, claim.get());
       uids.push_back(claim->metadata.uid);
     }
     valid = world_.devices.over_commitments(uids, inventory::Layer::kAll).empty();

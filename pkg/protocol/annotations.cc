@@ -19,7 +19,7 @@ constexpr std::string_view kRailsValue =
     "`CLAIM/REQUEST + CLAIM/REQUEST by DOMAIN/ATTRIBUTE`, several separated by commas: at most 8 entries, 8 requests "
     "an entry, 1,024 bytes";
 
-constexpr std::array<UserAnnotation, 16> kUserAnnotations{{
+constexpr std::array<UserAnnotation, 17> kUserAnnotations{{
     {"dra-controller-manager/allow-evictions", kRule,
      "the generation of the rule that may evict more pods than the guard allows", "0.1.0", "user/flags.md"},
     {"dra-controller-manager/do-not-move", kPod, "`true`: the pod is not moved so that others fit", "0.1.0",
@@ -50,6 +50,11 @@ constexpr std::array<UserAnnotation, 16> kUserAnnotations{{
     {"dra-controller-manager/shared-silicon", kClass,
      "`true`: requests of the class may take a device of which another name is held, and keep nobody from other names",
      "0.1.0", "user/same-hardware.md"},
+    {"dra-controller-manager/shares", kClass,
+     "`sharers=NUMBER`, `per-namespace=NUMBER` or `=PERCENT%`, `with=any`, `=same-namespace` or "
+     "`=namespaces:NAME,NAME`, "
+     "`order=pack` or `=spread`, between blanks, each at most once: at most 64 namespaces, 4,096 bytes",
+     "0.1.0", "user/sharing.md"},
     {"dra-controller-manager/strategy", kClass, "first-fit, best-fit, pack or spread", "0.1.0", "user/strategies.md"},
     {"dra-controller-manager/topology-preferred", kPod | kGroup, kTopologyValue, "0.1.0", "user/groups.md"},
     {"dra-controller-manager/topology-required", kPod | kGroup, kTopologyValue, "0.1.0", "user/groups.md"},

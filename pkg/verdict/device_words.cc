@@ -72,6 +72,8 @@ std::string problem_words(const RequestVerdict& request, const DeviceGroup& grou
       return "that need feature gate " + clean(group.text, kMaxText);
     case DeviceProblem::kLimit:
       return with("usable, but beyond the limit", group.text);
+    case DeviceProblem::kNotShared:
+      return "shared by others" + (group.text.empty() ? std::string() : " (" + clean(group.text, kMaxRefusal) + ")");
     case DeviceProblem::kSameSilicon:
       return with("the same hardware as what is in use", group.text);
     case DeviceProblem::kPlugin:

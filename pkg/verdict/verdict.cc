@@ -39,6 +39,8 @@ DeviceProblem problem_of(const allocator::CauseCount& count) {
       return DeviceProblem::kHeld;
     case Cause::kCounterShort:
       return count.holders.empty() && !count.holders_sampled ? DeviceProblem::kCounter : DeviceProblem::kCut;
+    case Cause::kNotShared:
+      return DeviceProblem::kNotShared;
     case Cause::kSameSilicon:
       return DeviceProblem::kSameSilicon;
     case Cause::kDevicePlugin:
@@ -64,7 +66,9 @@ DeviceGroup group_of(const allocator::CauseCount& count) {
   DeviceGroup group;
   group.problem = problem_of(count);
   group.text = clean(count.example.empty() ? count.detail : count.example,
-                     count.cause == allocator::Cause::kUnknownField ? kMaxRefusalText : kMaxDeviceText);
+                     count.cause == allocator::Cause::kUnknownField || count.cause == allocator::Cause::kNotShared
+                         ? kMaxRefusalText
+                         : kMaxDeviceText);
   group.values = clean(count.values, kMaxDeviceText);
   group.devices = count.devices;
   if (!count.device.empty()) group.names.push_back(clean(count.device, kMaxDeviceText));
@@ -421,10 +425,11 @@ void pin_nodes(NodeFindings& findings, std::vector<inventory::NodeId>& passed, c
 }
 
 std::string_view device_problem_name(DeviceProblem problem) {
-  static constexpr std::array<std::string_view, 18> kNames = {
-      "Free",         "FreeElsewhere", "Held",          "Cut",         "Counter",        "Capacity",
-      "Taint",        "Selector",      "SelectorFails", "Constraint",  "PoolIncomplete", "PoolInvalid",
-      "UnknownField", "Feature",       "Limit",         "SameSilicon", "Plugin",         "SetAside"};
+  static constexpr std::array<std::string_view, 19> kNames = {
+      "Free",           "FreeElsewhere", "Held",         "Cut",           "Counter",
+      "Capacity",       "Taint",         "Selector",     "SelectorFails", "Constraint",
+      "PoolIncomplete", "PoolInvalid",   "UnknownField", "Feature",       "Limit",
+      "NotShared",      "SameSilicon",   "Plugin",       "SetAside"};
   return kNames.at(static_cast<size_t>(problem));
 }
 

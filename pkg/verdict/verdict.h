@@ -61,6 +61,7 @@ enum class DeviceProblem : uint8_t {
   kUnknownField,    // it or its pool has a field that this build does not know (`text`: why, and what to do)
   kFeature,         // needs a feature gate that is off (`text`)
   kLimit,           // usable, but a claim can have at most 32
+  kNotShared,       // others have shares of it, and this claim may have none beside them (`text`: why)
   kSameSilicon,     // the same hardware as a device that is held (`text`: which, and by which value)
   kPlugin,          // the device plugin of its node serves it (`text`)
   kSetAside,        // kept from this pod (`text`: why); no claim holds it

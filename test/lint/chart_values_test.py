@@ -82,6 +82,9 @@ WRONG = [
     (['devicePlugin.use={"gpu.nvidia.com":"both"}'], "devicePlugin"),
     (['devicePlugin.resources={"gpu.nvidia.com":["gpu"]}'], "resources"),
     (['extraArgs=["--device-plugin=gpu.nvidia.com=dra"]'], "use devicePlugin.use"),
+    (['sharedDevices.requests={"gpu.nvidia.com":"sometimes"}'], "sharedDevices"),
+    (['sharedDevices.parameters={"gpu.nvidia.com":"same"}'], "parameters"),
+    (['extraArgs=["--shared-device-requests=gpu.nvidia.com=never"]'], "use sharedDevices.requests"),
     (['logging.verbosity=11'], "verbosity"),
     (['image.digest="latest"'], "digest"),
     (['image.repository=""'], "repository"),
@@ -194,10 +197,12 @@ class Chart(unittest.TestCase):
             _, text, _ = render(helm, 'image={"repository":"r/x","digest":"sha256:' + "a" * 64 + '"}', 'ignoreTaints=["a/b","c/d"]',
                                 'featureGates={"DRADeviceTaints":false,"DRAAdminAccess":true}', 'extraArgs=["--kube-api-qps=5"]',
                                 'ignoreUnknownFields=["resourceslices.spec.a","podgroups.spec.b"]', 'identities.own=["a.com/serial=a","b.com/serial=a"]',
-                                'identities.exclusive=["a.com=gpu+vfio"]', 'devicePlugin.use={"a.com":"dra"}', 'devicePlugin.resources={"a.com":["a.com/gpu","a.com/x"]}')
+                                'identities.exclusive=["a.com=gpu+vfio"]', 'devicePlugin.use={"a.com":"dra"}', 'devicePlugin.resources={"a.com":["a.com/gpu","a.com/x"]}',
+                                'sharedDevices.requests={"a.com":"never"}', 'sharedDevices.parameters={"a.com":"equal"}')
             for wanted in ('image: "r/x@sha256:' + "a" * 64, "--ignore-taints=a/b,c/d", "--feature-gates=DRAAdminAccess=true,DRADeviceTaints=false",
                            "--ignore-unknown-fields=resourceslices.spec.a,podgroups.spec.b", "--identity=a.com/serial=a", "--identity=b.com/serial=a",
-                           "--identity-exclusive=a.com=gpu+vfio", "--device-plugin=a.com=dra", "--device-plugin-resources=a.com=a.com/gpu,a.com/x", "--kube-api-qps=5", "--leader-elect-resource-namespace=ns"):
+                           "--identity-exclusive=a.com=gpu+vfio", "--device-plugin=a.com=dra", "--device-plugin-resources=a.com=a.com/gpu,a.com/x",
+                           "--shared-device-requests=a.com=never", "--shared-device-parameters=a.com=equal", "--kube-api-qps=5", "--leader-elect-resource-namespace=ns"):
                 self.assertIn(wanted, text)
 
     def test_on_and_true_are_one_word(self):

@@ -59,6 +59,8 @@ std::string metric_cause(const verdict::Verdict& verdict) {
         return Cause::kUnknownField;
       case DeviceProblem::kFeature:
         return Cause::kFeatureDisabled;
+      case DeviceProblem::kNotShared:
+        return Cause::kNotShared;
       case DeviceProblem::kSameSilicon:
         return Cause::kSameSilicon;
       case DeviceProblem::kPlugin:

@@ -35,6 +35,7 @@ DeviceCause DeviceJudge::alone(FilterId id, bool admin, const Pool& pool, uint32
   if (device_index_.features().consumable && capacity(filter, pool, device, found)) return found;
   if (admin) return found;
   if (test_bit(pool.in_use(), device)) return {Cause::kInUse, -1, ""};
+  if (pool.shareable(device) && !filters_.may_share(id, pool, device)) return {Cause::kNotShared, -1, ""};
   if (test_bit(pool.available(filter.shares_silicon), device)) return found;
   if (pool.is_plugins(device)) return {Cause::kDevicePlugin, -1, ""};
   if (!filter.shares_silicon && pool.is_excluded(device)) return {Cause::kSameSilicon, -1, ""};
@@ -114,6 +115,11 @@ std::string DeviceJudge::example(FilterId id, const Pool& pool, uint32_t device,
       return silicon_example(pool, device);
     case Cause::kDevicePlugin:
       return plugin_example(pool, device);
+    case Cause::kNotShared: {
+      std::string why;
+      filters_.may_share(id, pool, device, &why);
+      return why;
+    }
     case Cause::kRequestSelector:
       return selectors_.expression(filter.request_selectors[static_cast<size_t>(found.index)])
           .substr(0, kMaxExpression);
@@ -176,8 +182,14 @@ std::string DeviceJudge::capacity_example(Filter& filter, const Pool& pool, uint
   for (size_t i = 0; i < shape.entries.size(); ++i) {
     if (shape.entries[i].name != name) continue;
     const Amount taken = held != nullptr && i < held->size() ? (*held)[i] : 0;
+    const auto& policy = shape.entries[i].policy;
+    const bool takes_all = policy && policy->default_value && *policy->default_value == shape.entries[i].value;
+    const std::string why = !pool.shareable(device) ? ""
+                            : !policy ? "; its driver gives it no request policy: each claim takes all of it"
+                            : takes_all && asks.empty() ? "; who asks no amount takes all of it"
+                                                        : "";
     return name + ": " + asks + "device has " + shape.entries[i].value.to_string() +
-           (taken > 0 ? ", " + inventory::short_amount_text(shape.entries[i].amount - taken) + " left" : "");
+           (taken > 0 ? ", " + inventory::short_amount_text(shape.entries[i].amount - taken) + " left" : "") + why;
   }
   return name + ": " + asks + "device has none";
 }

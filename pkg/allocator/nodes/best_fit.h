@@ -151,6 +151,7 @@ class BestFit {
     return *device_index_.pool(view.segments[segment].pool);
   }
   bool picked_rivals(NodeId node, const inventory::NodeView& view) const;
+  int64_t crowd(const PlanAlternative& alternative, const inventory::Pool& pool, uint32_t device) const;
   int64_t need_ppm(const PlanAlternative& alternative, const inventory::CapacityShape& shape);
   strategy::Cost node_cost(size_t position, NodeId node, const NodePrice& price);
   // Prices the node of this position in the order; false: the slice ended first.

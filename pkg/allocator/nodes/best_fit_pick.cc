@@ -76,6 +76,7 @@ std::optional<BestFit::Choice> BestFit::choice_of(const PlanAlternative& alterna
     choice.lost = device.group == inventory::kNone ? strategy::kWholeDevice : device.lost;
     return choice;
   }
+  if (!filters_.may_share(alternative.filter, pool, number)) return std::nullopt;
   const inventory::CapacityShape& shape = pool.shape(number);
   const int64_t need = need_ppm(alternative, shape);
   if (device.one_capacity && device.free_ppm + 1 < need) return std::nullopt;
@@ -87,8 +88,22 @@ std::optional<BestFit::Choice> BestFit::choice_of(const PlanAlternative& alterna
       if ((*held)[i] + fit.amounts[i] > shape.entries[i].amount) return std::nullopt;
   }
   choice.lost = rest_value(value, device.free_ppm) - rest_value(value, device.free_ppm - need);
+  choice.lost += crowd(alternative, pool, number);
   if (device.group != inventory::kNone) choice.lost += device.lost;
   return choice;
+}
+
+// Of two devices that lose the same, a class whose policy packs shares takes the one with more of them, and one that
+// spreads them the one with fewer: shares may consume nothing.
+int64_t BestFit::crowd(const PlanAlternative& alternative, const Pool& pool, uint32_t device) const {
+  constexpr int64_t kPerShare = 100, kMostShares = 1000;
+  const auto& ask = filters_.get(alternative.filter).ask;
+  const std::vector<inventory::SharedTerms>* held = ask ? pool.shared_terms(device) : nullptr;
+  if (held == nullptr || ask->order == sharing::Order::kAny) return 0;
+  int64_t shares = 0;
+  for (const inventory::SharedTerms& one : *held) shares += one.shares;
+  shares = std::min(shares, kMostShares) * kPerShare;
+  return ask->order == sharing::Order::kPack ? -shares : shares;
 }
 
 // The value of the free rest of a shareable device. Plain packing prefers the fullest, spreading the emptiest.

@@ -145,6 +145,7 @@ strategy::Cost BestFit::cost_of(const Search& search, NodeId node, size_t positi
         if (device.group == inventory::kNone) broken += device.whole;
       }
       lost += rest_value(value, device.free_ppm - of->need) - rest_value(value, device.free_ppm - of->need - units);
+      lost += crowd(alternative, pool, number);
       of->need += units;
     } else if (device.group == inventory::kNone) {
       lost += strategy::kWholeDevice;

@@ -40,6 +40,7 @@ std::string filter_key(const Filter& filter) {
     add_text(key, quantity.to_string());
   }
   if (filter.shares_silicon) key += "|s";
+  if (filter.ask) key += "|a" + filter.ask->key;
   return key;
 }
 

@@ -73,7 +73,8 @@ struct Filter {
   std::vector<SelectorId> request_selectors;
   std::vector<api::DeviceToleration> tolerations;
   CapacityRequests capacity;
-  bool shares_silicon = false;  // may take devices of which another name is held
+  bool shares_silicon = false;                     // may take devices of which another name is held
+  std::shared_ptr<const inventory::ShareAsk> ask;  // which shares of devices it may have; null: any
   MaskTable masks;
   std::unordered_map<uint64_t, CapacityFit> fits;  // by shape
   std::unordered_map<inventory::Hash128, SliceAnswer, inventory::Hash128Hash> answers;
@@ -100,6 +101,7 @@ class Filters {
 
   FilterId intern(Filter filter);
   Filter& get(FilterId id) { return *filters_[id]; }
+  const Filter& of(FilterId id) const { return *filters_[id]; }
   // Null: the slice ended first, by its limit or because max_bytes() were made in it. Results so far are kept, so that
   // the next call continues.
   const FilterMask* mask(FilterId id, const inventory::Pool& pool) {
@@ -123,6 +125,13 @@ class Filters {
   // The devices of the pool that are free for this filter.
   const uint64_t* available(FilterId id, const inventory::Pool& pool) const {
     return pool.available(filters_[id]->shares_silicon);
+  }
+  // Whether the filter's request may share the device with those who have a share of it.
+  bool may_share(FilterId id, const inventory::Pool& pool, uint32_t device, std::string* why = nullptr) {
+    const inventory::ShareAsk* ask = filters_[id]->ask.get();
+    if (ask == nullptr || !pool.shareable(device)) return true;
+    const inventory::ShareTaker taker{ask, &fit(*filters_[id], pool.shape(device)).amounts};
+    return device_index_.shares().admits(pool, device, {&taker, 1}, why);
   }
   // Marks the filter as used now. Masks of the least recently used filters are dropped first.
   void touch(FilterId id) { filters_[id]->last_used = ++clock_; }

@@ -89,6 +89,9 @@ bool CandidateMatrix::lay_out_slot(const Plan& plan, size_t slot) {
       usable[w] = here == nullptr ? good[w] : good[w] & here[w];
       candidates[w] = usable[w] & free[w];
     }
+    if (const auto& ask = filters_.get(filter).ask;
+        ask && (segment.pool->any_shared() || (ask->ruled && segment.pool->any_shareable())))
+      drop_unshared(filter, segment, candidates);
     if (plan.any_all) {
       copy_words(mask->selectable(), here, segment.words, selectable_.data() + at);
       if (segment.pool->any_shared()) drop_exhausted(filter, segment, selectable_.data() + first);
@@ -107,6 +110,14 @@ void CandidateMatrix::clear_segment(const Plan& plan, size_t slot, const MatrixS
   std::fill_n(usable_.data() + at, segment.words, 0);
   std::fill_n(candidates_.data() + at, segment.words, 0);
   if (plan.any_all) std::fill_n(selectable_.data() + at, segment.words, 0);
+}
+
+// Devices that others have shares of, and that this request may not share with them.
+void CandidateMatrix::drop_unshared(FilterId filter, const MatrixSegment& segment, uint64_t* candidates) {
+  for (size_t device = inventory::next_bit(candidates, segment.words, 0); device != SIZE_MAX;
+       device = inventory::next_bit(candidates, segment.words, device + 1))
+    if (!filters_.may_share(filter, *segment.pool, static_cast<uint32_t>(device)))
+      inventory::clear_bit(candidates, device);
 }
 
 // Mode All excludes shared devices whose capacity others have used up.

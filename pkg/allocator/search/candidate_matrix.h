@@ -62,6 +62,7 @@ class CandidateMatrix {
   void lay_out_segments();
   bool lay_out_slot(const Plan& plan, size_t slot);
   void clear_segment(const Plan& plan, size_t slot, const MatrixSegment& segment);
+  void drop_unshared(FilterId filter, const MatrixSegment& segment, uint64_t* candidates);
   void drop_exhausted(FilterId id, const MatrixSegment& segment, uint64_t* selectable);
 
   inventory::DeviceIndex& device_index_;

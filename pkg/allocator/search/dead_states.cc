@@ -75,6 +75,8 @@ void Search::set_up_dead_states() {
       append(key, pool.shape(device).serial);
       if (const std::vector<Amount>* held = pool.shared(device))
         for (Amount amount : *held) append(key, amount);
+      if (const std::vector<inventory::SharedTerms>* terms = pool.shared_terms(device))
+        for (const inventory::SharedTerms& one : *terms) append(key, uint64_t{one.terms} << 32 | one.shares);
     }
     class_of_[local] = classes.try_emplace(key, static_cast<uint32_t>(classes.size())).first->second;
   }
@@ -116,6 +118,7 @@ uint64_t Search::shared_state(uint32_t local) const {
     Mixer mix;
     mix.add(uint64_t{use.picks > 0});
     for (Amount sum : use.sums) mix.add_amount(sum);
+    mix.add(use.terms);
     if (plan_->any_admin) mix.add(uint64_t{local});
     return mix.a | 1;
   }
@@ -184,6 +187,7 @@ Hash128 Search::state_key(uint32_t r, uint32_t a, uint32_t placed, uint32_t from
     Mixer one;
     one.add(uint64_t{use.local});
     for (Amount amount : use.sums) one.add_amount(amount);
+    one.add(use.terms);
     sum_a += one.a;
     sum_b += one.b;
   }

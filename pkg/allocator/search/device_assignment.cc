@@ -27,6 +27,33 @@ bool Search::fits_shared(const Pool& pool, uint32_t device, uint32_t local, cons
   return true;
 }
 
+uint64_t Search::terms_mark(const PlanRequest& request, const PlanAlternative& alternative, const Pool& pool) const {
+  if (strict_ || !device_index_.shares().concerns(pool.driver_text, plan_->apart)) return 0;
+  inventory::Hash128 mark;
+  mark.add(uint64_t{request.claim} << 32 | alternative.filter);
+  return mark.a | 1;
+}
+
+bool Search::may_share(const PlanRequest& request, const PlanAlternative& alternative, const Pool& pool,
+                       uint32_t device, uint32_t local, const CapacityFit& fit) {
+  const inventory::Shares& shares = device_index_.shares();
+  const bool never = shares.never_twice(pool.driver_text, plan_->apart);
+  std::vector<inventory::ShareTaker> takers;
+  if (const auto& ask = filters_.get(alternative.filter).ask) takers.push_back({ask.get(), &fit.amounts});
+  for (const Pick& pick : picks_) {
+    if (pick.local != local) continue;
+    const PlanRequest& other = plan_->requests[pick.request];
+    if (never && other.claim == request.claim) {
+      if (!plan_->apart) twice_ = pool.driver_text;
+      return false;
+    }
+    const PlanAlternative& theirs = other.alternatives[pick.alternative];
+    if (const auto& ask = filters_.get(theirs.filter).ask; ask && !theirs.admin && !alternative.admin)
+      takers.push_back({ask.get(), &pick.fit->amounts});
+  }
+  return takers.size() < 2 || shares.admits(pool, device, takers, nullptr);
+}
+
 bool Search::fits_counters(const MatrixSegment& segment, uint32_t device) {
   const Pool& pool = *segment.pool;
   for (const CounterUse* use = pool.uses_begin(device); use != pool.uses_end(device); ++use) {
@@ -63,6 +90,7 @@ bool Search::assign(uint32_t r, uint32_t a, uint32_t local) {
     if (!fits_shared(pool, device, local, *fit)) return false;
   }
   const SharedUse* ours = shareable ? shared_use(local) : nullptr;
+  if (ours != nullptr && !strict_ && !may_share(request, alternative, pool, device, local, *fit)) return false;
   bool counts = pool.uses_begin(device) != pool.uses_end(device) &&
                 !(shareable && (inventory::test_bit(pool.charged(), device) || (ours != nullptr && ours->picks > 0)));
   if (counts && !fits_counters(segment, device)) return false;
@@ -89,10 +117,11 @@ bool Search::assign(uint32_t r, uint32_t a, uint32_t local) {
   if (grouped) charge_groups(segment, device);
   if (shareable) {
     SharedUse* use = shared_use(local);
-    if (use == nullptr) use = &shared_.emplace_back(SharedUse{local, 0, {}});
+    if (use == nullptr) use = &shared_.emplace_back(SharedUse{local, 0, {}, 0});
     use->sums.resize(fit->amounts.size(), 0);
     for (size_t i = 0; i < fit->amounts.size(); ++i) use->sums[i] += fit->amounts[i];
     ++use->picks;
+    use->terms += terms_mark(request, alternative, pool);
   } else {
     inventory::set_bit(assigned_.data(), local);
   }
@@ -117,6 +146,7 @@ void Search::undo_pick() {
   if (pick.fit != nullptr) {
     SharedUse* use = shared_use(pick.local);
     for (size_t i = 0; i < pick.fit->amounts.size(); ++i) use->sums[i] -= pick.fit->amounts[i];
+    use->terms -= terms_mark(plan_->requests[pick.request], alternative, pool);
     last = --use->picks == 0;
     if (last) {
       *use = std::move(shared_.back());

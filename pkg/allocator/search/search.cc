@@ -21,6 +21,7 @@ bool Search::begin(const Plan& plan, inventory::NodeId node, const Terms& terms)
   out_of_budget_ = slice_ended_ = refuted_ = keeps_dead_states_ = packs_ = false;
   too_few_ = nullptr;
   proof_.clear();
+  twice_.clear();
   error_.clear();
   all_error_.clear();
   if (!matrix_.lay_out(plan, node)) return false;
@@ -129,6 +130,9 @@ Search::End Search::find(const Terms& terms) {
   }
   error_ = all_error_;
   if (!error_.empty()) return End::kError;
+  if (proof_.empty() && !twice_.empty())
+    proof_ = "driver " + twice_ + " refuses two requests of one claim on one shared device, so each needs its own " +
+             "(--shared-device-requests " + twice_ + "=never)";
   if (proof_.empty()) proof_ = kExhausted;
   return End::kNone;
 }

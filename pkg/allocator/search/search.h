@@ -113,6 +113,7 @@ class Search {
     uint32_t local;
     uint32_t picks = 0;
     std::vector<inventory::Amount> sums;
+    uint64_t terms = 0;  // of the picks: a sum over their filters and claims; 0 where no rule looks at them
   };
 
   // search.cc
@@ -144,6 +145,12 @@ class Search {
   bool fits_counters(const MatrixSegment& segment, uint32_t device);
   void charge(const MatrixSegment& segment, uint32_t device, bool on);
   SharedUse* shared_use(uint32_t local);
+  // Whether the alternative may have the device beside what this decision gave of it (pkg/inventory/shares.h).
+  bool may_share(const PlanRequest& request, const PlanAlternative& alternative, const inventory::Pool& pool,
+                 uint32_t device, uint32_t local, const CapacityFit& fit);
+  // What a rule may look at of a share of this pool's devices; 0: nothing.
+  uint64_t terms_mark(const PlanRequest& request, const PlanAlternative& alternative,
+                      const inventory::Pool& pool) const;
   bool look_ahead(uint32_t constraint, uint32_t r, uint32_t a, uint32_t placed, uint32_t local);
   size_t count_with(const PlanAlternative& alternative, const Column& column, const MatchState& state,
                     uint32_t from) const;
@@ -262,6 +269,7 @@ class Search {
   bool refuted_ = false;
   const PlanRequest* too_few_ = nullptr;  // a request without enough candidates
   std::string proof_;
+  std::string twice_;  // a driver that keeps two requests of one claim from one device, if it did
   std::string error_;
   std::string all_error_;  // strict: a constraint against mode All; an error unless there is a solution
 

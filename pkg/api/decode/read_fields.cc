@@ -152,6 +152,7 @@ constexpr UsedAnnotation kUsedAnnotations[] = {
     {"dra-controller-manager/strategy", 64},        // on classes
     {"dra-controller-manager/usage-counter", 256},  // on classes
     {"dra-controller-manager/shared-silicon", 16},  // on classes
+    {"dra-controller-manager/shares", 4097},        // on classes; a value longer than 4,096 is refused
     {"dra-controller-manager/identities", 16'384},  // on claims (pkg/identity/record.h)
     {"dra-controller-manager/history", 1024},       // on pods (pkg/protocol/history.h)
     {"dra-controller-manager/prefer", 513},         // on claims; a value longer than 512 is ignored

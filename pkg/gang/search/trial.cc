@@ -20,7 +20,7 @@ Trial::~Trial() {
 
 void Trial::decide(uint32_t claim, std::optional<api::AllocationResult> result) {
   if (result)
-    inventory_.assume(table_.claims[claim].trial_uid, *result);
+    inventory_.assume(table_.claims[claim].trial_uid, *result, table_.claims[claim].object.get());
   else
     inventory_.forget(table_.claims[claim].trial_uid);
   decided_[claim] = std::move(result);
@@ -91,7 +91,8 @@ void Trial::suspend(std::span<const uint32_t> claims) {
 }
 
 void Trial::resume(std::span<const uint32_t> claims) {
-  for (const uint32_t claim : claims) inventory_.assume(table_.claims[claim].trial_uid, *decided_[claim]);
+  for (const uint32_t claim : claims)
+    inventory_.assume(table_.claims[claim].trial_uid, *decided_[claim], table_.claims[claim].object.get());
 }
 
 Hash128 Trial::kinds_on(NodeId node) const {

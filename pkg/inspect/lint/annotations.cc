@@ -10,6 +10,7 @@
 #include "pkg/protocol/groups.h"
 #include "pkg/protocol/moves.h"
 #include "pkg/protocol/topology.h"
+#include "pkg/sharing/policy.h"
 
 namespace dra::inspect {
 namespace {
@@ -91,6 +92,12 @@ void lint_one(const AnnotatedPart& part, const std::string& name, const json& va
     return findings.warn(at, LintCode::kHasNoEffect,
                          "has no effect here: " + name + " is read on " + where_read(*known));
   if (!value.is_string()) return;  // the server's rules say it
+  if (sharing::Policy policy; name == sharing::kSharesAnnotation) {
+    if (const auto wrong = sharing::parse_policy(value.get<std::string>(), policy))
+      findings.error(at, LintCode::kBadAnnotation,
+                     "cannot be read, so the class gives no shares of devices: " + *wrong);
+    return;
+  }
   if (const std::string why = why_ignored(name, value.get<std::string>()); !why.empty())
     findings.warn(at, LintCode::kBadAnnotation, "is ignored: " + why);
 }

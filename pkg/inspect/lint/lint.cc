@@ -12,6 +12,7 @@
 #include "pkg/inspect/lint/pods.h"
 #include "pkg/inspect/lint/selectors.h"
 #include "pkg/inspect/lint/server_rules.h"
+#include "pkg/inspect/lint/shares.h"
 #include "pkg/inspect/lint/taint_rules.h"
 #include "pkg/inspect/state/document_text.h"
 #include "pkg/inspect/verbs/fits.h"
@@ -149,6 +150,7 @@ class FileLinter {
   void judge_devices(const json& object, const Place& place, FindingList& findings) {
     lint_selectors(object, place, known_, options_.features, findings, selectors_);
     lint_parameters(object, place, findings);
+    lint_shares(object, place, findings);
     lint_alignment(object, place, known_, findings);
   }
 

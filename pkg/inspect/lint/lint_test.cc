@@ -315,6 +315,30 @@ TEST(LintServer, SlicesAreJudgedToo) {
   expect_said(slice(many), " error spec.devices: the API server refuses");
 }
 
+TEST(Lint, OfDevicesThatAreSharedByNameAlone) {
+  const auto slice = [](const std::string& device) {
+    return said(
+        "apiVersion: resource.k8s.io/v1\nkind: ResourceSlice\nmetadata: {name: x}\nspec:\n  driver: x.test\n  "
+        "pool: {name: n0, generation: 1, resourceSliceCount: 1}\n  nodeName: n0\n  devices:\n  - " +
+        device + "\n");
+  };
+  expect_said(slice("{name: g, allowMultipleAllocations: true, capacity: {copyEngines: {value: 7}}}"),
+              "9 warning spec.devices[0].capacity.copyEngines: the device may be shared");
+  EXPECT_EQ(slice("{name: g, capacity: {copyEngines: {value: 7}}}"), std::vector<std::string>{});
+  EXPECT_EQ(slice("{name: g, allowMultipleAllocations: true, capacity: {memory: {value: 7, requestPolicy: {default: 0, "
+                  "validRange: {min: 0}}}}}"),
+            std::vector<std::string>{});
+}
+
+TEST(Lint, OfThePolicyOfShares) {
+  const auto device_class = [](const std::string& policy) {
+    return said("apiVersion: resource.k8s.io/v1\nkind: DeviceClass\nmetadata:\n  name: shared\n  annotations:\n    " +
+                std::string("dra-controller-manager/shares: \"") + policy + "\"\n");
+  };
+  EXPECT_EQ(device_class("sharers=4 with=same-namespace"), std::vector<std::string>{});
+  expect_said(device_class("sharers=4 with=friends"), "cannot be read, so the class gives no shares of devices");
+}
+
 TEST(LintServer, AdminAccessFollowsTheLabelOfTheNamespace) {
   TwoDrivers world;
   const std::string claim = claim_template("deviceClassName: gpu.acme.test, adminAccess: true");

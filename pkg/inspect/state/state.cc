@@ -48,6 +48,7 @@ State::State(const Objects& given, StateOptions chosen)
       assumed_volumes_(cluster.storage, clock_),
       random_(1) {
   inventory.device_index().set_identity_rules(options.identities);
+  inventory.device_index().set_share_rules(options.sharing);
   for (const auto& [name, one] : objects.classes) inventory.apply_class(*one);
   for (const auto& [name, node] : objects.nodes) {
     inventory.apply_node(node);
@@ -249,7 +250,7 @@ void State::take(const api::Pod* pod, const std::vector<Claim>& claims, const Pl
   size_t next = 0;
   for (const Claim& claim : claims)
     if (!claim->status.allocation && next < placed.results.size())
-      inventory.assume(claim->metadata.uid, placed.results[next++]);
+      inventory.assume(claim->metadata.uid, placed.results[next++], claim.get());
   // One result more than there are claims: that for its extended resources.
   if (pod != nullptr && next < placed.results.size())
     inventory.assume(supposed_uid(pod->metadata.uid), placed.results[next]);

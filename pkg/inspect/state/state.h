@@ -25,6 +25,7 @@
 #include "pkg/placement/cluster.h"
 #include "pkg/placement/decision.h"
 #include "pkg/placement/node_numbers.h"
+#include "pkg/sharing/rules.h"
 
 namespace dra::verdict {
 struct Facts;
@@ -38,8 +39,9 @@ struct StateOptions {
   std::vector<std::string> ignored_taints;
   // The manager's --strategy; classes may name another one.
   allocator::Strategy strategy = allocator::Strategy::kBestFit;
-  identity::Rules identities;                // the manager's --identity, --device-plugin and so on
-  std::vector<std::string> topology_levels;  // the manager's --topology-levels
+  identity::Rules identities;                        // the manager's --identity, --device-plugin and so on
+  sharing::Rules sharing = sharing::Rules::usual();  // and its --shared-device-requests and so on
+  std::vector<std::string> topology_levels;          // the manager's --topology-levels
   uint64_t step_budget = allocator::kDefaultMaxStepBudget;
   // Explaining refusals examines nodes and devices again; if false, Placed::why stays empty if devices are lacking.
   bool explain_refusals = true;

@@ -17,6 +17,7 @@
 #include "pkg/inspect/verbs/not_honoured.h"
 #include "pkg/inspect/verbs/old_taints.h"
 #include "pkg/inspect/verbs/rollout.h"
+#include "pkg/inspect/verbs/share_checks.h"
 #include "pkg/inspect/verbs/silicon_checks.h"
 #include "pkg/inventory/features.h"
 #include "pkg/nodes/unready.h"
@@ -270,6 +271,13 @@ void check_same_hardware(const State& state, Findings& findings) {
     findings.add(one.ill ? Health::kIll : Health::kWarning, std::move(one.finding), std::move(one.to_do));
 }
 
+void check_shares(const State& state, Findings& findings) {
+  findings.begin("shared devices",
+                 "classes say in words that can be read who shares devices, and drivers let them be shared");
+  for (ShareFinding& one : share_findings(state))
+    findings.add(Health::kWarning, std::move(one.finding), std::move(one.to_do));
+}
+
 void check_double(const State& state, Findings& findings) {
   findings.begin("double allocations", "no device, counter or capacity is handed out twice");
   for (const inventory::AuditFinding& one : state.inventory.audit()) {
@@ -277,10 +285,14 @@ void check_double(const State& state, Findings& findings) {
     for (const std::string& uid : one.claims)
       if (const auto claim = state.objects.claim_by_uid.find(uid); claim != state.objects.claim_by_uid.end())
         claims.push_back(claim->second->metadata.key() + " (by " + decided_by(*claim->second) + ")");
+    const bool refused = one.kind == inventory::AuditFinding::Kind::kShareConflict;
     findings.add(
         Health::kIll, one.message + (claims.empty() ? "" : "; claims: " + join(claims, ", ")),
-        "one of these claims must give it up: see which pods work (kubectl dra who NODE), and let the owner of "
-        "the others end them");
+        refused
+            ? "pods whose claims the driver refused never start: let their owners delete them, and let this manager "
+              "alone allocate the driver's devices (docs/user/sharing.md)"
+            : "one of these claims must give it up: see which pods work (kubectl dra who NODE), and let the owner of "
+              "the others end them");
   }
 }
 
@@ -459,6 +471,7 @@ void doubt(std::vector<Diagnosis>& found, const Objects& objects) {
       {"driver pods", {"pods", "resourceslices"}},
       {"device plugins", {"deviceclasses", "nodes", "pods", "resourceslices"}},
       {"same hardware", {"resourceclaims", "resourceslices"}},
+      {"shared devices", {"deviceclasses", "resourceslices"}},
       {"taint rules", {"devicetaintrules", "resourceslices"}},
       {"tainted devices", {"devicetaintrules", "resourceslices"}},
       {"allocators", {"resourceclaims"}},
@@ -496,6 +509,7 @@ std::vector<Diagnosis> diagnose(const State& state) {
   check_driver_pods(state.objects, findings);
   check_device_plugins(state, findings);
   check_same_hardware(state, findings);
+  check_shares(state, findings);
   check_manager(state.objects, findings);
   check_taint_rules(state.objects, findings);
   check_tainted(state.objects, findings);

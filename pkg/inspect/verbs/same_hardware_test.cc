@@ -95,6 +95,36 @@ TEST(SameHardware, DoctorNamesNodesAndWhatIsOdd) {
   EXPECT_EQ(findings_of(TwoNodes().objects, "same hardware"), Texts{"no two drivers publish the same hardware"});
 }
 
+// As NVIDIA's driver publishes ConsumableShares beside DynamicMIG: a capacity without a request policy.
+TEST(SharedDevices, DoctorSaysThatTheDriverMadeItSo) {
+  TwoDrivers world;
+  using Texts = std::vector<std::string>;
+  const Texts fine = findings_of(world.objects, "shared devices");
+  ASSERT_EQ(fine.size(), 1u);
+  auto slice = std::make_shared<api::ResourceSlice>(*world.objects.slices.at("a-pts"));
+  for (api::Device& device : slice->devices) {
+    device.allow_multiple_allocations = true;
+    device.capacity["copyEngines"].value = "7";
+    device.capacity["memory"].value = "80Gi";
+    device.capacity["memory"].request_policy.emplace().default_value = "0";
+  }
+  world.objects.slices["a-pts"] = slice;
+  EXPECT_EQ(findings_of(world.objects, "shared devices"),
+            Texts{"driver pt.example.com publishes 3 devices on 1 node that may be shared (allowMultipleAllocations), "
+                  "but gives no request policy to copyEngines: each claim takes all of it, so nobody shares them"});
+  for (api::Device& device : slice->devices) device.capacity.erase("copyEngines");
+  EXPECT_EQ(findings_of(world.objects, "shared devices"), fine);
+  auto ruled = std::make_shared<api::DeviceClass>(*world.objects.classes.at("pt"));
+  ruled->metadata.annotations["dra-controller-manager/shares"] = "sharers=none";
+  world.objects.classes["pt"] = ruled;
+  const Texts wrong = findings_of(world.objects, "shared devices");
+  ASSERT_EQ(wrong.size(), 1u);
+  EXPECT_TRUE(says(wrong[0],
+                   "annotation dra-controller-manager/shares of DeviceClass pt cannot be read, so the class "
+                   "gives no shares: \"sharers=none\": write sharers=NUMBER"))
+      << wrong[0];
+}
+
 // The class says that the device plugin serves the same devices.
 TEST(SameHardware, OfADevicePluginIsSaid) {
   TwoDrivers world;

@@ -153,8 +153,9 @@ void Audit::report(const std::vector<inventory::AuditFinding>& findings) {
   for (const auto& [uid, finding] : to_notify)
     if (const auto claim = allocated_claim(stores_, uid))
       events_.emit({protocol::ref_of(*claim), true,
-                    finding->kind == FindingKind::kDeviceConflict ? reconcile::EventReason("DeviceConflict")
-                                                                  : reconcile::EventReason("DeviceOverCommitted"),
+                    finding->kind == FindingKind::kDeviceConflict || finding->kind == FindingKind::kShareConflict
+                        ? reconcile::EventReason("DeviceConflict")
+                        : reconcile::EventReason("DeviceOverCommitted"),
                     "Audit", finding->message, ""});
 }
 

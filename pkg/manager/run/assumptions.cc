@@ -8,7 +8,7 @@ bool ClusterAssumptions::assume(const reconcile::Write& write) {
     // A decision made after an earlier write was answered replaces that write's assumption.
     if (held.decision == 0 || held.revision) {
       held = {write.id, std::nullopt};
-      inventory_.assume(write.object.uid, *write.assume);
+      take(write);
     } else if (held.decision != write.id) {
       return false;
     }
@@ -16,6 +16,12 @@ bool ClusterAssumptions::assume(const reconcile::Write& write) {
   if (write.assume_pod) hold(*write.assume_pod);
   for (const reconcile::AssumedPod& beside : write.assume_beside) hold(beside);
   return true;
+}
+
+void ClusterAssumptions::take(const reconcile::Write& write) {
+  const auto claim = stores_.claims->get(write.object.store_key());
+  const bool known = claim && claim->metadata.uid == write.object.uid;
+  inventory_.assume(write.object.uid, *write.assume, known ? claim.get() : nullptr);
 }
 
 void ClusterAssumptions::forget(const reconcile::Write& write) {
@@ -45,7 +51,7 @@ void ClusterAssumptions::written(const reconcile::Write& write, uint64_t revisio
   if (revision != 0 && stores_.claims->objects().stream_revision() >= revision) return end(uid);
   // Another write of the claim may have been first, and has lost.
   Held& held = held_[uid];
-  if (held.decision != write.id) inventory_.assume(uid, *write.assume);
+  if (held.decision != write.id) take(write);
   held = {write.id, revision};
 }
 

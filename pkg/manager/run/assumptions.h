@@ -48,6 +48,7 @@ class ClusterAssumptions : public Assumptions {
     std::optional<uint64_t> revision;  // of the successful write: the stream takes over here
   };
 
+  void take(const reconcile::Write& write);
   void end(const std::string& uid);
 
   std::unordered_map<std::string, Held> held_;  // by claim uid
