@@ -73,9 +73,13 @@ TEST(Controllers, TheRolesOfTheChartAreThoseThatItsValuesNeed) {
     bool holds = true;
     for (const ChartCondition& condition : role.when) {
       EXPECT_FALSE(condition.in.empty());
-      const std::map<std::string, std::string> defaults{
-          {"scheduling.mode", "gate"},   {"claimTemplates", "observe"}, {"deviceTaintEviction", "observe"},
-          {"recreatePinnedPods", "off"}, {"preemption", "off"},         {"usage", "on"}};
+      const std::map<std::string, std::string> defaults{{"scheduling.mode", "gate"},
+                                                        {"claimTemplates", "observe"},
+                                                        {"deviceTaintEviction", "observe"},
+                                                        {"recreatePinnedPods", "off"},
+                                                        {"preemption", "off"},
+                                                        {"defragment", "off"},
+                                                        {"usage", "on"}};
       const std::string& value = defaults.at(condition.path);
       holds = holds && std::find(condition.in.begin(), condition.in.end(), value) != condition.in.end();
     }

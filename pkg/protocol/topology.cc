@@ -7,8 +7,6 @@
 
 namespace dra::protocol {
 
-using namespace reconcile;
-
 TopologyWish topology_wish(const api::StringMap& annotations) {
   TopologyWish wish;
   const auto read = [&](std::string_view annotation, std::string& out) {
