@@ -218,8 +218,9 @@ TEST(Protobuf, AStateThatIsReadAgainIsDecodedOnlyWhereItIsNew) {
   const auto [uid, revision] = world.identity("a");
   const auto labelled = [&, uid = uid, revision = revision](const std::string& value) {
     const std::string label = field(11, field(1, "x") + field(2, value));
-    return framed(event("ADDED", enveloped("v1", "Pod", field(1, field(1, "a") + field(3, "ns") + field(5, uid) +
-                                                                     field(6, revision) + label))));
+    return framed(event(
+        "ADDED",
+        enveloped("v1", "Pod", field(1, field(1, "a") + field(3, "ns") + field(5, uid) + field(6, revision) + label))));
   };
   const auto label = [&] {
     return world.informer->objects().find_in_stream("ns/a")->object<api::Pod>()->metadata.labels.at("x");

@@ -288,12 +288,12 @@ void Reflector::on_bookmark(const WatchEvent& event) {
 
 void Reflector::on_initial_event(WatchEvent event, Result<Entry> entry) {
   if (!entry) return cannot_read(event, entry.error());
-  std::string key = entry->key();
+  const std::string key = entry->key();
   collected_unreadable_.erase(key);
   if (event.type == WatchEvent::Type::kDeleted) {
     collected_.erase(key);
   } else if (collected_.size() + collected_unreadable_.size() < options_.max_objects || collected_.count(key) > 0) {
-    collect(std::move(key), std::move(*entry));
+    collect(std::move(*entry));
   } else {
     retry_later(Error(Code::kResourceExhausted, what("watch") + ": more objects than this program holds"),
                 &Reflector::begin_state);
@@ -302,7 +302,8 @@ void Reflector::on_initial_event(WatchEvent event, Result<Entry> entry) {
 
 // A state that is read again mostly has the versions that are known. The store's own are kept of those, so that not all
 // objects are in memory twice until the state is whole.
-void Reflector::collect(std::string key, Entry entry) {
+void Reflector::collect(Entry entry) {
+  std::string key = entry.key();
   if (!store_.synced()) {
     store_.fill(entry);
   } else if (!whole_) {
@@ -536,7 +537,7 @@ void Reflector::page_arrived(Result<EntryPage> page) {
     collected_unreadable_.insert_or_assign(page->unreadable[i], page->errors[i].message());
   }
   if (paged_revision_ == 0) paged_revision_ = page->revision;
-  for (Entry& entry : page->entries) collect(entry.key(), std::move(entry));
+  for (Entry& entry : page->entries) collect(std::move(entry));
   if (collected_.size() + collected_unreadable_.size() > options_.max_objects) {
     on_list_failed(Error(Code::kResourceExhausted, what("list") + ": more objects than this program holds"));
     return;

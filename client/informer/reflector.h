@@ -122,7 +122,7 @@ class Reflector {
   void on_message(Message message);
   void on_initial_event(WatchEvent event, Result<Entry> entry);
   // One object of a complete state that is being read.
-  void collect(std::string key, Entry entry);
+  void collect(Entry entry);
   void on_watch_event(WatchEvent event, Result<Entry> entry);
   void on_bookmark(const WatchEvent& event);
   void on_error_event(const WatchEvent& event);

@@ -47,6 +47,9 @@ std::string of_modes(const Flags& flags, const Given& given) {
       {observes && word_is(flags, "recreate-pinned-pods", {"on", "true"}),
        "--scheduling=observe writes nothing but events, and --recreate-pinned-pods=on evicts pods; use "
        "--recreate-pinned-pods=off, or --scheduling=gate"},
+      {observes && word_is(flags, "recover-failed-prepares", {"on", "true"}),
+       "--scheduling=observe writes nothing but events, and --recover-failed-prepares=on evicts pods; use "
+       "--recover-failed-prepares=off, or --scheduling=gate or bind"},
       {observes && given("--usage") && flags.usage,
        "--scheduling=observe writes nothing but events, and --usage=on writes totals into a ConfigMap; use "
        "--usage=off, "
@@ -104,6 +107,9 @@ std::string of_controllers(const Flags& flags, const Given& given) {
       {word_is(flags, "defragment", {"advice"}) && !runs(flags, "defragment"),
        "--defragment=advice advises moves, and --controllers leaves out defragment, which does it; add it, or use "
        "--defragment=off"},
+      {word_is(flags, "recover-failed-prepares", {"on", "true"}) && !runs(flags, "recovery"),
+       "--recover-failed-prepares=on evicts pods, and --controllers leaves out recovery, which does it; add it, or use "
+       "--recover-failed-prepares=off"},
       {given("--scheduling") && !runs(flags, "allocation"),
        "--scheduling says how pods are served, and --controllers leaves out allocation, which does it; add it, or "
        "leave "

@@ -240,6 +240,8 @@ TEST(Flags, ThatContradictEachOtherAreRefused) {
       {gate, "--preemption=on"},
       {observe, "--defragment=advice"},
       {"--defragment=advice", "--controllers=*,-defragment"},
+      {observe, "--recover-failed-prepares=on"},
+      {"--recover-failed-prepares=on", "--controllers=*,-recovery"},
       {gate, "--controllers=*,-allocation"},
       {"--release-gates", "--controllers=lifecycle"},
       {"--metrics-port=8443", "--secure-port=8443"},

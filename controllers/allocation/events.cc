@@ -13,6 +13,7 @@
 #include "controllers/allocation/pod/pinned.h"
 #include "controllers/allocation/pod/refused.h"
 #include "pkg/alignment/bears.h"
+#include "pkg/nodes/unready.h"
 #include "pkg/protocol/group_claims.h"
 #include "pkg/protocol/pod_changes.h"
 #include "pkg/protocol/pod_claims.h"
@@ -246,7 +247,7 @@ void on_node(const Changed<api::Node>& change, EnqueueRequests& out) {
   const auto& [before, after] = change;
   if (!after) return out.unpark(std::string(kPodsCause));  // one domain fewer to spread over
   if (before && before->metadata.labels == after->metadata.labels && before->unschedulable == after->unschedulable &&
-      before->allocatable == after->allocatable && before->taints == after->taints)
+      before->allocatable == after->allocatable && nodes::taints_in_force(*before) == nodes::taints_in_force(*after))
     return;
   out.unpark(std::string(kNodesCause));
 }
@@ -302,7 +303,7 @@ void AllocationEvents::changed(const Change& change, const View& view, reconcile
                    [&](const WriteGivenUp& given_up) { on_write_given_up(view, given_up.write, out); },
                    [&](const CapacityReleased&) { out.unpark(std::string(kCapacityCause)); },
                    [&](const DevicesFreed& freed) { on_devices(freed.driver, out); },
-                   [](const Changed<api::ResourceClaimTemplate>&) {}},
+                   [](const Changed<api::ResourceClaimTemplate>&) {}, [](const Changed<api::PrepareEvent>&) {}},
              change);
 }
 

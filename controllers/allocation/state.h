@@ -13,12 +13,12 @@
 #include "controllers/allocation/kept/kept_nodes.h"
 #include "controllers/allocation/kept/promised_devices.h"
 #include "controllers/allocation/options.h"
-#include "controllers/allocation/pod/recreations.h"
 #include "controllers/allocation/pod/why_here.h"
 #include "pkg/allocator/allocator.h"
 #include "pkg/gang/gang.h"
 #include "pkg/inventory/inventory.h"
 #include "pkg/nodes/node_chooser.h"
+#include "pkg/protocol/recreations.h"
 #include "pkg/reconcile/state.h"
 
 namespace dra::allocation {
@@ -56,7 +56,7 @@ struct State : reconcile::State {
   // Devices that pods were promised. Lost: the pods' events bring them again before the next reconcile.
   PromisedDevices promised;
   // Evictions of pinned pods that are under way. Lost: each owner may lose Recreations::kAtOnce pods more.
-  Recreations recreations;
+  protocol::Recreations recreations;
   // Searches for groups that go on in the next slice. Lost: they begin anew.
   gang::Gangs gangs;
   // The members of groups with such a search. Lost: derived again. Never null.

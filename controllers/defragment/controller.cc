@@ -46,8 +46,8 @@ const reconcile::Controller& describe() {
                  "off",
                  "advice: says by an event which pods would have to move, and where to, so that a pod that fits "
                  "nowhere fits; a DeviceClass may say off: annotation dra-controller-manager/defragment; nobody is "
-                 "moved. off: kubectl dra whatif make-room advises. on is refused: this version moves nobody",
-                 {"off", "advice", "on"}}},
+                 "moved, and on is refused. off: kubectl dra whatif make-room advises",
+                 {"off", "advice"}}},
       // What cannot be read may hold any device.
       .must_read_all_of = {reconcile::Kind::kClaim, reconcile::Kind::kSlice, reconcile::Kind::kTaintRule},
       .runs =

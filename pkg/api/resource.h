@@ -64,7 +64,7 @@ struct CapacityRequestPolicy {
 
 struct DeviceCapacity {
   std::string value;
-  std::optional<CapacityRequestPolicy> request_policy;
+  Rare<CapacityRequestPolicy> request_policy;  // most have none, and need no memory for it
   bool operator==(const DeviceCapacity&) const = default;
 };
 

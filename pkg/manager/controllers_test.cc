@@ -79,6 +79,7 @@ TEST(Controllers, TheRolesOfTheChartAreThoseThatItsValuesNeed) {
                                                         {"recreatePinnedPods", "off"},
                                                         {"preemption", "off"},
                                                         {"defragment", "off"},
+                                                        {"recoverFailedPrepares", "off"},
                                                         {"usage", "on"}};
       const std::string& value = defaults.at(condition.path);
       holds = holds && std::find(condition.in.begin(), condition.in.end(), value) != condition.in.end();
@@ -120,7 +121,8 @@ TEST(Controllers, AWordOfASwitchMeansTheSameEverywhere) {
 // A kind that the manager has no store for would never be listed, and every reconcile would wait for it.
 TEST(Controllers, WatchOnlyWhatTheManagerHasStoresFor) {
   const std::set<std::string> stores{"pods",           "nodes",         "resourceclaims",   "resourceclaimtemplates",
-                                     "resourceslices", "deviceclasses", "devicetaintrules", "poddisruptionbudgets"};
+                                     "resourceslices", "deviceclasses", "devicetaintrules", "poddisruptionbudgets",
+                                     "events"};
   for (const PermissionRole& role : permission_roles())
     for (const PermissionRule& rule : role.rules)
       for (const std::string& verb : rule.verbs)

@@ -179,6 +179,7 @@ struct Manager::Impl {
               &w.slices.store(),
               w.taint_rules ? &w.taint_rules->store() : nullptr};
     stores.budgets = &w.budgets.store();
+    stores.prepare_events = &w.prepare_events.store();
     add_indexes(stores);
     demand = std::make_unique<DemandWatches>(
         reactor, transport, random, w.traits, preflight, nodes,
@@ -270,6 +271,7 @@ struct Manager::Impl {
         informer.start();
         more = true;
       });
+      if (may_watch(*role, "events") && watches->started.insert("events").second) watches->prepare_events.start();
     }
     if (!more && in_step) return start_permitted();
     awaits_sync = true;
@@ -391,6 +393,7 @@ struct Manager::Impl {
     own_mode.stop();
     if (!watches) return;
     watches->each_started([](const char*, auto& informer) { informer.stop(); });
+    watches->prepare_events.stop();
     demand->stop();
     groups->stop();
   }

@@ -6,6 +6,7 @@
 
 #include "pkg/api/pod_bounds.h"
 #include "pkg/api/selectors.h"
+#include "pkg/nodes/unready.h"
 #include "pkg/placement/decide.h"
 #include "pkg/protocol/pod_claims.h"
 
@@ -15,12 +16,6 @@ namespace {
 
 // The most nominated pods of lower priority that are set aside for one decision; those beyond count.
 constexpr size_t kMaxSetAside = 64;
-
-const std::string& controller_uid(const api::Pod& pod) {
-  static const std::string kNone;
-  const api::OwnerReference* owner = pod.metadata.controller();
-  return owner ? owner->uid : kNone;
-}
 
 bool is_spread_by_default(const api::Pod& pod) {
   const api::OwnerReference* owner = pod.metadata.controller();
@@ -54,6 +49,16 @@ bool NodeTracker::still_takes(const api::Pod& pod, const std::string& node, uint
   const placement::AffinityTerms::Audience& audience =
       cluster_.terms().audience(metadata.ns, cluster_.namespace_labels(metadata.ns), metadata.labels);
   return audience.terms == 0 && audience.selecting == 0;
+}
+
+void NodeTracker::set_node(std::shared_ptr<const api::Node> node) {
+  changes(node->metadata.name);
+  if (std::vector<api::Taint> taints = taints_in_force(*node); taints.size() != node->taints.size()) {
+    auto tainted = std::make_shared<api::Node>(*node);
+    tainted->taints = std::move(taints);
+    node = std::move(tainted);
+  }
+  cluster_.set_node(std::move(node));
 }
 
 void NodeTracker::set_pod(const api::Pod& pod) {
@@ -354,8 +359,8 @@ std::vector<const NodeTracker::Avoided*> NodeTracker::avoided_by(const api::Pod&
   std::vector<const Avoided*> found;
   if (avoided_.empty()) return found;
   const MonoTime now = clock_.mono_now();
-  for (const std::string* uid : {&pod.metadata.uid, &controller_uid(pod)}) {
-    const auto [begin, end] = avoided_.equal_range(*uid);
+  for (const std::string& whose : {pod.metadata.uid, protocol::owner_key(pod)}) {
+    const auto [begin, end] = avoided_.equal_range(whose);
     for (auto one = begin; one != end; ++one)
       if (one->second.until > now) found.push_back(&one->second);
   }

@@ -41,10 +41,8 @@ class NodeTracker : public NodeChooser {
   // From then on choices carry the inventory's numbers of their nodes. The inventory must outlive this.
   void number_by(inventory::Inventory& inventory) { numbers_.emplace(inventory); }
 
-  void set_node(std::shared_ptr<const api::Node> node) {
-    changes(node->metadata.name);
-    cluster_.set_node(std::move(node));
-  }
+  // A node that is not Ready counts as tainted (unready.h).
+  void set_node(std::shared_ptr<const api::Node> node);
   void remove_node(const std::string& name) {
     changes(name);
     cluster_.remove_node(name);
@@ -58,7 +56,7 @@ class NodeTracker : public NodeChooser {
   uint64_t decision() const { return cluster_.decision(); }
   // What is kept of queries that no decision has asked since that one, piece by piece; false: nothing is left.
   bool forget_one_unused_since(uint64_t decision) { return cluster_.forget_one_unused_since(decision); }
-  // For a while these nodes are not chosen for the pod, or the pods of the controller, with this uid. At most
+  // For a while these nodes are not chosen for the pod of this uid, or the pods of this owner_key(). At most
   // kMaxAvoided entries at a time: the oldest are dropped.
   void avoid(const std::string& uid, const std::vector<std::string>& nodes, Duration lasts, const std::string& why);
 

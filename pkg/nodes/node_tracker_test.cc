@@ -9,6 +9,7 @@
 #include "pkg/base/random.h"
 #include "pkg/nodes/choice_cache.h"
 #include "pkg/nodes/node_tracker_fixture.h"
+#include "pkg/nodes/unready.h"
 
 namespace dra::nodes::node_tracker_test {
 
@@ -144,7 +145,7 @@ TEST_F(NodeTrackerTest, AnAvoidedNodeComesBack) {
   tracker.avoid("p", {"n1"}, 60s, "no space");
   EXPECT_EQ(chosen(owned), "n2");
   EXPECT_EQ(tracker.shape(owned), "") << "it is like no other for that time";
-  tracker.avoid("job-uid", {"n2"}, 600s, "refused there");
+  tracker.avoid("default/job-uid", {"n2"}, 600s, "refused there");
   const NodeChoice none = tracker.choose(owned, {});
   EXPECT_TRUE(none.nodes.empty());
   EXPECT_EQ(none.ask_again, Duration(60s));
@@ -339,6 +340,16 @@ TEST_F(NodeTrackerTest, JobsAreReadOnDemand) {
   EXPECT_EQ(tracker.job_policy("default", "j", "another-uid").pod_replacement_policy, "");
 }
 
+// A pod may name any owner: what is avoided for one namespace's is not for another's.
+TEST_F(NodeTrackerTest, AvoidedNodesAreThoseOfOneNamespacesOwner) {
+  api::Pod one = pod("p"), other = pod("q");
+  one.metadata.owner_references = other.metadata.owner_references = {{"apps/v1", "ReplicaSet", "set", "uid", true}};
+  other.metadata.ns = "other";
+  tracker.avoid("default/uid", {"n1"}, 1min, "refused");
+  EXPECT_EQ(chosen(one), "n2");
+  EXPECT_EQ(chosen(other), "n1 n2");
+}
+
 TEST_F(NodeTrackerTest, AvoidedNodesAreBounded) {
   for (size_t i = 0; i < NodeTracker::kMaxAvoided + 10; ++i)
     tracker.avoid("p", {"node-" + std::to_string(i)}, Duration(600s) + i * 1s, "");
@@ -362,10 +373,37 @@ TEST_F(NodeTrackerTest, OnlyWhatOthersHaveOnANodeDependsOnRoom) {
   tainted->taints = {{"a", "b", "NoSchedule", ""}};
   tracker.set_node(tainted);
   EXPECT_FALSE(tracker.choose(pod("p"), {}).depends_on_capacity);
-  tracker.avoid("uid", {"n1"}, 1min, "refused");
+  tracker.avoid("default/uid", {"n1"}, 1min, "refused");
   api::Pod avoids = pod("p");
   avoids.metadata.owner_references.push_back({"apps/v1", "ReplicaSet", "set", "uid", true});
   EXPECT_TRUE(tracker.choose(avoids, {}).depends_on_capacity) << "a node was dropped for another reason";
+}
+
+// As kube-controller-manager will taint it, from the condition on.
+TEST_F(NodeTrackerTest, ANodeThatIsNotReadyTakesOnlyPodsThatTolerateThat) {
+  const auto node_says = [](const std::string& ready) {
+    auto node = std::make_shared<api::Node>();
+    node->metadata.name = "n1";
+    node->allocatable = {{"cpu", "2"}, {"memory", "1Gi"}, {"pods", "10"}};
+    node->conditions = {{"MemoryPressure", "False", "", "", "", 0}, {"Ready", ready, "", "", "", 0}};
+    return node;
+  };
+  api::Pod tolerant = pod("p");
+  for (const std::string status : {"False", "Unknown"}) {
+    const std::string key = std::string("node.kubernetes.io/") + (status == "False" ? "not-ready" : "unreachable");
+    tracker.set_node(node_says(status));
+    EXPECT_EQ(chosen(pod("p")), "n2") << status;
+    EXPECT_EQ(tracker.choose(pod("p"), {"n1"}).why_none,
+              "0/1 nodes are available: 1 node(s) had untolerated taint(s).");
+    tolerant.tolerations = {{key, "Exists", "", "NoSchedule", std::nullopt}};
+    EXPECT_EQ(chosen(tolerant), "n1 n2") << status;
+    // Once the taint is there, it counts once.
+    auto tainted = node_says(status);
+    tainted->taints = {{key, "", "NoExecute", ""}, {key, "", "NoSchedule", "2026-01-01T00:00:00Z"}};
+    EXPECT_EQ(taints_in_force(*tainted), tainted->taints);
+  }
+  tracker.set_node(node_says("True"));
+  EXPECT_EQ(chosen(pod("p")), "n1 n2");
 }
 
 }  // namespace dra::nodes::node_tracker_test

@@ -4,14 +4,13 @@
 #include <charconv>
 
 #include "pkg/base/strings.h"
+#include "pkg/protocol/pod_claims.h"
 
 namespace dra::protocol {
 
-std::vector<AvoidedDevice> avoided_devices(const api::Pod& pod, Timestamp now) {
+std::vector<AvoidedDevice> avoided_in(std::string_view text, Timestamp now) {
   std::vector<AvoidedDevice> avoided;
-  const auto annotation = pod.metadata.annotations.find(kAvoidedDevices);
-  if (annotation == pod.metadata.annotations.end()) return avoided;
-  for (const std::string& entry : split(annotation->second, ' ')) {
+  for (const std::string& entry : split(text, ' ')) {
     const size_t first = entry.find('/'), last = entry.rfind('/'), equal = entry.rfind('=');
     if (first == std::string::npos || first == last || equal == std::string::npos || equal < last) continue;
     int64_t seconds = 0;
@@ -23,6 +22,23 @@ std::vector<AvoidedDevice> avoided_devices(const api::Pod& pod, Timestamp now) {
         {{entry.substr(0, first), entry.substr(first + 1, last - first - 1), entry.substr(last + 1, equal - last - 1)},
          until});
   }
+  return avoided;
+}
+
+std::vector<AvoidedDevice> avoided_devices(const api::Pod& pod, Timestamp now) {
+  const auto annotation = pod.metadata.annotations.find(kAvoidedDevices);
+  return annotation == pod.metadata.annotations.end() ? std::vector<AvoidedDevice>()
+                                                      : avoided_in(annotation->second, now);
+}
+
+std::vector<AvoidedDevice> avoided_devices(const reconcile::View& view, const api::Pod& pod) {
+  std::vector<AvoidedDevice> avoided = avoided_devices(pod, view.now());
+  const std::string owner = owner_key(pod);
+  const auto noted = owner.empty() ? std::nullopt : view.note(owner, kAvoidedByOwner);
+  if (!noted) return avoided;
+  for (AvoidedDevice& one : avoided_in(noted->text, view.now()))
+    if (std::none_of(avoided.begin(), avoided.end(), [&](const AvoidedDevice& own) { return own.name == one.name; }))
+      avoided.push_back(std::move(one));
   return avoided;
 }
 

@@ -1,5 +1,6 @@
-// Devices that a pod avoids for a while, because their binding conditions failed for it: an annotation of the pod keeps
-// them, so that the next leader, and kubectl-dra, see them too. Pure, except for DevicesHeldBack.
+// Devices that a pod avoids for a while, because they could not be prepared: for itself (their binding conditions
+// failed), which an annotation of the pod keeps, so that the next leader, and kubectl-dra, see it too; or for an
+// earlier pod of its controller (controllers/recovery), which a note keeps in memory. Pure, except for DevicesHeldBack.
 #pragma once
 
 #include <string>
@@ -10,6 +11,7 @@
 #include "pkg/base/clock.h"
 #include "pkg/base/timestamp.h"
 #include "pkg/inventory/inventory.h"
+#include "pkg/reconcile/view.h"
 
 namespace dra::protocol {
 
@@ -22,14 +24,21 @@ inline constexpr std::string_view kAvoidedDevices = "dra-controller-manager/avoi
 // As whose the devices count while they are held back; not the uid of a claim.
 inline constexpr std::string_view kHeldBack = "devices-held-back";
 // What is wrong with them, after their number.
-inline constexpr std::string_view kWhyHeldBack = "avoided for this pod, since their binding conditions failed";
+inline constexpr std::string_view kWhyHeldBack = "avoided for this pod, since they could not be prepared";
 
 struct AvoidedDevice {
   inventory::DeviceName name;
   Timestamp until;
 };
-// The annotation's devices that are avoided now; unreadable entries are left out.
+// The topic of notes about owner_key()s; their text is that of the annotation.
+inline constexpr std::string_view kAvoidedByOwner = "avoided-devices";
+
+// The devices of such a text that are avoided now; unreadable entries are left out.
+std::vector<AvoidedDevice> avoided_in(std::string_view text, Timestamp now);
+// Those of the annotation.
 std::vector<AvoidedDevice> avoided_devices(const api::Pod& pod, Timestamp now);
+// Those, and those of the note about the pod's controller. Each once.
+std::vector<AvoidedDevice> avoided_devices(const reconcile::View& view, const api::Pod& pod);
 // The annotation's value; if there are too many, it leaves out those that end first.
 std::string avoided_text(std::vector<AvoidedDevice> avoided);
 

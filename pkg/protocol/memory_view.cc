@@ -42,6 +42,9 @@ void MemoryView::put(api::DeviceClass device_class) {
 void MemoryView::put(api::DeviceTaintRule rule) {
   rules.insert_or_assign(rule.metadata.key(), std::move(rule));
 }
+void MemoryView::put(api::PrepareEvent event) {
+  prepare_events.insert_or_assign(event.metadata.key(), std::move(event));
+}
 void MemoryView::live_get(const Ref& object, Presence presence, std::string_view seen) {
   live_answers[live_get_key(object, seen)] = presence;
 }
@@ -66,6 +69,12 @@ std::vector<std::shared_ptr<const api::ResourceClaim>> MemoryView::all_streamed_
 }
 std::optional<std::vector<std::shared_ptr<const api::PodDisruptionBudget>>> MemoryView::budgets() const {
   return all_of_table(pod_budgets);
+}
+std::vector<const api::PrepareEvent*> MemoryView::prepare_events_of(std::string_view pod_uid, size_t most) const {
+  std::vector<const api::PrepareEvent*> found;
+  for (const auto& [key, event] : prepare_events)
+    if (!event.pod_uid.empty() && event.pod_uid == pod_uid && found.size() < most) found.push_back(&event);
+  return found;
 }
 std::shared_ptr<const api::ResourceClaim> MemoryView::shared_claim(std::string_view key) const {
   const api::ResourceClaim* found = claim(key);

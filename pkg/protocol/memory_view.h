@@ -27,6 +27,7 @@ class MemoryView : public reconcile::View {
   Table<api::DeviceClass> classes;
   Table<api::DeviceTaintRule> rules;
   Table<api::PodDisruptionBudget> pod_budgets;
+  Table<api::PrepareEvent> prepare_events;
   std::map<reconcile::GroupApi, Table<api::PodGroup>> groups;
   std::map<reconcile::GroupApi, reconcile::GroupsKnown> known_groups;  // default: can be read
   // Claims whose state in the watch differs from `claims`.
@@ -47,6 +48,7 @@ class MemoryView : public reconcile::View {
   void put(api::Node node);
   void put(api::DeviceClass device_class);
   void put(api::DeviceTaintRule rule);
+  void put(api::PrepareEvent event);
   void live_get(const reconcile::Ref& object, reconcile::Presence presence, std::string_view seen = "");
 
   const api::Pod* pod(std::string_view key) const override;
@@ -64,6 +66,7 @@ class MemoryView : public reconcile::View {
   std::vector<std::shared_ptr<const api::Pod>> all_pods() const override;
   std::vector<std::shared_ptr<const api::ResourceClaim>> all_streamed_claims() const override;
   std::optional<std::vector<std::shared_ptr<const api::PodDisruptionBudget>>> budgets() const override;
+  std::vector<const api::PrepareEvent*> prepare_events_of(std::string_view pod_uid, size_t most) const override;
   std::vector<const api::ResourceClaim*> claims_controlled_by(std::string_view uid) const override;
   std::vector<const api::ResourceClaim*> claims_reserved_for(std::string_view pod_uid) const override;
   const api::ResourceClaim* allocated_claim(std::string_view uid) const override;

@@ -36,6 +36,11 @@ ResolvedClaim resolve_created_claim(const api::Pod& pod, const api::PodResourceC
   return {ResolvedClaim::State::kNamed, generated_claim_name(pod.metadata.name, entry.name, pod.metadata.uid), true};
 }
 
+std::string owner_key(const api::Pod& pod) {
+  const api::OwnerReference* owner = pod.metadata.controller();
+  return owner == nullptr ? "" : pod.metadata.ns + "/" + owner->uid;
+}
+
 bool is_for_pod(const api::Pod& pod, const api::ResourceClaim& claim) {
   if (claim.metadata.ns != pod.metadata.ns) return false;
   const api::OwnerReference* owner = claim.metadata.controller();

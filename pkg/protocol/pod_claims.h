@@ -45,6 +45,10 @@ ResolvedClaim resolve_created_claim(const api::Pod& pod, const api::PodResourceC
 // The published status of the entry, or nullptr.
 const api::PodResourceClaimStatus* published_claim(const api::Pod& pod, std::string_view entry);
 
+// "namespace/uid" of the pod's controller; empty: it has none. Whoever makes a pod writes its owner references, which
+// may name the uid of another namespace's object: what is kept for an owner is kept for its namespace.
+std::string owner_key(const api::Pod& pod);
+
 // The pod controls the claim (same namespace, controlling owner reference with the pod's uid).
 bool is_for_pod(const api::Pod& pod, const api::ResourceClaim& claim);
 // The claim, which the pod controls, was made for this template entry: its annotation or else its name says so.

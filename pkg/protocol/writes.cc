@@ -284,6 +284,28 @@ Write write_delete(Kind kind, const api::ObjectMeta& metadata, std::string purpo
   return write;
 }
 
+// The precondition is the whole version: a pod that has begun meanwhile is left alone.
+Write write_eviction(const api::Pod& pod, std::string purpose) {
+  Write write;
+  write.verb = Verb::kCreate;
+  write.object = ref_of(pod);
+  write.subresource = "eviction";
+  write.purpose = std::move(purpose);
+  JsonText body;
+  body.object([&] {
+    body.member("apiVersion", "policy/v1");
+    body.member("kind", "Eviction");
+    body.object("metadata", [&] {
+      body.member("name", pod.metadata.name);
+      body.member("namespace", pod.metadata.ns);
+    });
+    body.object("deleteOptions",
+                [&] { body.object("preconditions", [&] { write_preconditions(body, pod.metadata); }); });
+  });
+  write.body = std::move(body).text();
+  return write;
+}
+
 namespace {
 
 void write_statuses(JsonText& out, const std::vector<api::PodResourceClaimStatus>& statuses) {

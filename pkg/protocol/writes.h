@@ -47,6 +47,9 @@ reconcile::Write write_metadata(const api::ResourceClaim& claim, const std::vect
                                 std::string purpose);
 reconcile::Write write_delete(reconcile::Kind kind, const api::ObjectMeta& metadata, std::string purpose);
 
+// POST pods/<name>/eviction of exactly this version of the pod.
+reconcile::Write write_eviction(const api::Pod& pod, std::string purpose);
+
 // status.resourceClaimStatuses of a pod, complete, by server-side apply; pinned to the pod's uid, because others may
 // write the status at the same time.
 reconcile::Write write_claim_statuses(const api::Pod& pod, const std::vector<api::PodResourceClaimStatus>& statuses,

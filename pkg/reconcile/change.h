@@ -9,6 +9,7 @@
 #include <variant>
 
 #include "pkg/api/core.h"
+#include "pkg/api/prepare_event.h"
 #include "pkg/api/resource.h"
 #include "pkg/reconcile/effect.h"
 
@@ -57,8 +58,8 @@ struct DevicesFreed {
 
 using Change = std::variant<Changed<api::Pod>, Changed<api::ResourceClaim>, StreamedClaim,
                             Changed<api::ResourceClaimTemplate>, Changed<api::Node>, Changed<api::DeviceClass>,
-                            Changed<api::ResourceSlice>, Changed<api::DeviceTaintRule>, VolumesChanged, GroupChanged,
-                            WriteGivenUp, CapacityReleased, DevicesFreed>;
+                            Changed<api::ResourceSlice>, Changed<api::DeviceTaintRule>, Changed<api::PrepareEvent>,
+                            VolumesChanged, GroupChanged, WriteGivenUp, CapacityReleased, DevicesFreed>;
 
 // A function for each kind of change, for std::visit.
 template <typename... F>

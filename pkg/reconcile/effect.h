@@ -107,7 +107,7 @@ struct LiveGet {
 };
 
 // These nodes are not chosen for a while: for the pod of this uid, which no longer counts on any node unless it is
-// bound, or for the pods whose controller has this uid. Kept in memory only.
+// bound, or for the pods of this controller (owner_key() of pkg/protocol/pod_claims.h). Kept in memory only.
 struct AvoidNodes {
   std::string uid;
   std::vector<std::string> nodes;

@@ -128,6 +128,11 @@ inline constexpr std::array kEventMeanings = std::to_array<EventMeaning>({
      "for "
      "the reason in the note",
      "The note names the limit, or what searches further; docs/user/preemption.md"},
+    {"NotRecovered", "Warning", "Pod",
+     "`--recover-failed-prepares=on`: the devices of the pod could not be prepared three times, and it is not made "
+     "anew, "
+     "for the reason in the note",
+     "The note says what helps; docs/user/recovery.md"},
     {"PairsNotHonoured", "Warning", "Pod",
      "The pod, or a claim of it, asks for pairs or for the same rails, and another scheduler places the pod: nobody "
      "looks at the annotation. Once a pod",
@@ -147,6 +152,10 @@ inline constexpr std::array kEventMeanings = std::to_array<EventMeaning>({
     {"PinnedUnschedulable", "Warning", "Pod",
      "The pod has its devices, and kube-scheduler cannot place it on their node. The note quotes kube-scheduler",
      "Delete the pod to free the devices, or make room on the node"},
+    {"PodRecovered", "Warning", "Pod",
+     "`--recover-failed-prepares=on`: the devices of the pod could not be prepared three times. It is evicted, and its "
+     "controller makes another, which gets other devices",
+     "The note has the words of kubelet or the driver: look at the driver on that node"},
     {"Preempted", "Normal", "Pod",
      "`--preemption=on`: the pod is deleted so that a pod of higher priority gets its place. The note says which, "
      "where, "

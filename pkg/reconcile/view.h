@@ -13,6 +13,7 @@
 
 #include "pkg/api/core.h"
 #include "pkg/api/eviction.h"
+#include "pkg/api/prepare_event.h"
 #include "pkg/api/resource.h"
 #include "pkg/api/scheduling.h"
 #include "pkg/base/clock.h"
@@ -77,6 +78,12 @@ class View {
   // PodDisruptionBudgets, by name. Nothing: they are not watched, or not listed yet.
   virtual std::optional<std::vector<std::shared_ptr<const api::PodDisruptionBudget>>> budgets() const {
     return std::nullopt;
+  }
+
+  // Events of a pod's namespace that say of the pod of this uid that its devices could not be prepared, by name, at
+  // most `most`. Whoever may create events there may have written them. None while they are not watched.
+  virtual std::vector<const api::PrepareEvent*> prepare_events_of(std::string_view /*pod_uid*/, size_t /*most*/) const {
+    return {};
   }
 
   // Claims whose controlling owner has this uid, by name.

@@ -44,9 +44,25 @@ std::string quoted(const std::string& text) {
   return out;
 }
 
+// Readers of YAML 1.1 take it for a number to the base 60: "01:00.0", a PCI address, would be 60.0 to them.
+bool is_base_60(std::string_view text) {
+  const auto digit = [&](size_t at) { return at < text.size() && text[at] >= '0' && text[at] <= '9'; };
+  size_t at = text.starts_with('-') || text.starts_with('+') ? 1 : 0;
+  if (!digit(at)) return false;
+  while (digit(at) || (at < text.size() && text[at] == '_')) ++at;
+  size_t parts = 0;
+  for (; at < text.size() && text[at] == ':' && digit(at + 1); ++parts) {
+    if (digit(at + 2) && text[at + 1] > '5') return false;
+    at += digit(at + 2) ? 3 : 2;
+  }
+  if (at < text.size() && text[at] == '.') ++at;
+  while (digit(at) || (at < text.size() && text[at] == '_')) ++at;
+  return parts > 0 && at == text.size();
+}
+
 bool can_be_plain(const std::string& text) {
   Json resolved;
-  if (text.empty() || !resolve_plain(text, resolved) || !resolved.is_string()) return false;
+  if (text.empty() || !resolve_plain(text, resolved) || !resolved.is_string() || is_base_60(text)) return false;
   constexpr std::string_view kIndicators = "-?:,[]{}#&*!|>'\"%@` ";
   if (kIndicators.find(text.front()) != std::string_view::npos || text.back() == ' ' || text.back() == ':')
     return false;

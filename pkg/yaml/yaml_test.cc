@@ -148,6 +148,15 @@ TEST(YamlTest, PositionsAreByJsonPointer) {
 }
 
 // Whatever emit() writes, parse() reads back as the same document.
+TEST(YamlTest, WhatOtherReadersTakeForANumberIsQuoted) {
+  for (const char* text : {"0000:01:00.0", "01:00.0", "17:05", "-1:2:3.5", "1_0:59", "0001:02:00.1"})
+    EXPECT_EQ(emit(text), "\"" + std::string(text) + "\"\n");
+  for (const char* text : {"0000:3b:00.0", "0000:81:00.0", "01:60", "a:01", "1:", "1:2:x", "01:00.0x"}) {
+    const std::string written = emit(text);
+    EXPECT_EQ(written[0] == '"', text == std::string("1:")) << written;
+  }
+}
+
 TEST(YamlTest, EmitRoundTrips) {
   const std::vector<Json> leaves = {"",
                                     "yes",

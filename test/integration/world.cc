@@ -13,6 +13,7 @@ void World::begin(Claims claims, bool manager, bool scheduler) {
   options.devices = 4;
   options.components.scheduler = scheduler;
   options.components.volumes = volumes_;
+  options.components.kubelets = kubelets_;
   options.components.claim_controller = claims == Claims::kObserve;
   cluster_.reset();  // two at once would share a real control plane
   cluster_ = std::make_unique<Cluster>(options);

@@ -67,6 +67,7 @@ class World : public testing::Test {
   std::unique_ptr<Cluster> cluster_;
   Claims claims_ = Claims::kOwn;
   bool volumes_ = false;  // read by begin(): ComponentOptions::volumes
+  bool kubelets_ = true;  // read by begin(): ComponentOptions::kubelets
   size_t nodes_ = 2;      // read by begin(); as many as the test's pods need
 };
 

@@ -14,6 +14,7 @@ LITERAL = re.compile(r'"(dra-controller-manager/[a-z-]+)"')
 OTHERS = {
     "dra-controller-manager/allocation": "the scheduling gate",
     "dra-controller-manager/recreate-pinned-pods": "a label of namespaces",
+    "dra-controller-manager/recover": "a label of namespaces",
     "dra-controller-manager/do-not-move": "read by the searches of dra-conformance alone: no manager moves pods",
     "dra-controller-manager/tainted-with": "a label of the rules that kubectl dra taint makes",
     "dra-controller-manager/version": "on the manager's own Lease",

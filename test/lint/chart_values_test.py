@@ -74,6 +74,7 @@ WRONG = [
     (['preemption="yess"'], "preemption"),
     (['defragment="on"'], "defragment"),
     (['defragment="advice"', 'scheduling.mode="observe"'], "choose defragment=off"),
+    (['recoverFailedPrepares="yess"'], "recoverFailedPrepares"),
     (['ignoreTaints=["no spaces here"]'], "ignoreTaints"),
     (['featureGates={"DRADeviceTaints":"yes"}'], "DRADeviceTaints"),
     (['ignoreUnknownFields=["spec.devices.newField"]'], "ignoreUnknownFields"),
@@ -108,6 +109,7 @@ WRONG = [
     (['preemption="on"'], "choose preemption=off"),
     (['scheduling.mode="observe"', 'claimTemplates="own"'], "choose claimTemplates=observe"),
     (['scheduling.mode="observe"', 'deviceTaintEviction="own"'], "choose deviceTaintEviction=observe"),
+    (['scheduling.mode="observe"', 'recoverFailedPrepares="on"'], "choose recoverFailedPrepares=off"),
     (['scheduling.mode="observe"', 'test.deviceClassName="gpu"'], "empty test.deviceClassName"),
     (['optIn.mode="sometimes"'], "optIn"),
     (['optIn.mode="labels"', 'scheduling.mode="observe"'], "choose optIn.mode=off"),
@@ -162,12 +164,14 @@ class Chart(unittest.TestCase):
     def test_each_mode_brings_its_roles(self):
         """Those whose conditions in files/roles.yaml hold. That file is made by the program (test chart_roles)."""
         defaults = {"scheduling.mode": "gate", "claimTemplates": "observe", "deviceTaintEviction": "observe", "recreatePinnedPods": "off", "preemption": "off", "defragment": "off", "usage": "on"}
+        defaults = {"scheduling.mode": "gate", "claimTemplates": "observe", "deviceTaintEviction": "observe", "recreatePinnedPods": "off", "preemption": "off", "recoverFailedPrepares": "off", "usage": "on"}
         for helm in HELMS:
             for settings, changed in (([], {}),
                                       (['claimTemplates="own"'], {"claimTemplates": "own"}),
                                       (['deviceTaintEviction="own"'], {"deviceTaintEviction": "own"}),
                                       (['recreatePinnedPods="on"'], {"recreatePinnedPods": "on"}),
                                       (['recreatePinnedPods=true'], {"recreatePinnedPods": "on"}),
+                                      (['recoverFailedPrepares="on"'], {"recoverFailedPrepares": "on"}),
                                       (['recreatePinnedPods=false'], {}),
                                       (BIND, {"scheduling.mode": "bind"}),
                                       ([*BIND, 'preemption="on"'], {"scheduling.mode": "bind", "preemption": "on"}),
@@ -220,7 +224,7 @@ class Chart(unittest.TestCase):
         verbs = {"create": "CREATE", "patch": "UPDATE", "update": "UPDATE", "delete": "DELETE"}
         for helm in HELMS:
             for settings in ([], ['uninstall.releaseGates=false'], ['scheduling.mode="observe"'], ['claimTemplates="own"'], ['deviceTaintEviction="own"'], BIND,
-                             [*BIND, 'preemption="on"'],
+                             [*BIND, 'preemption="on"'], ['recoverFailedPrepares="on"'],
                              [*BIND, 'recreatePinnedPods="on"', 'preemption=true', 'claimTemplates="own"', 'deviceTaintEviction="own"']):
                 made = self.rendered(helm, *settings, served=(POLICIES, CLASSES))
                 text = made["ValidatingAdmissionPolicy", "dra-controller-manager.self"]

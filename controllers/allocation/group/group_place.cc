@@ -67,7 +67,7 @@ void GroupReconcile::decide(uint32_t needed) {
       continue;
     }
     if (!member.ready) continue;
-    const std::vector<AvoidedDevice> own = avoided_devices(member.context.pod, view_.now());
+    const std::vector<AvoidedDevice> own = avoided_devices(view_, member.context.pod);
     avoided.insert(avoided.end(), own.begin(), own.end());
     asked.push_back(&member);
     numbers.push_back(i);

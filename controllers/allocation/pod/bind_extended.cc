@@ -135,7 +135,7 @@ ExtendedSearch search_beside_plugins(const PodContext& context, const nodes::Nod
   request.preferences = preferences_of_claims(context, out);
   request.pairs = pairs;
   request.cpu_milli = choice.cpu_milli;
-  const DevicesHeldBack held_back(tools.inventory, avoided_devices(context.pod, context.view.now()));
+  const DevicesHeldBack held_back(tools.inventory, avoided_devices(context.view, context.pod));
   const KeptDevices::Kept kept = kept_devices_of(context, context.pod.priority);
   const KeptFromDecision kept_from(tools.inventory, kept);
   search.kept_devices = kept_devices_clause(kept);

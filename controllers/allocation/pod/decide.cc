@@ -93,7 +93,7 @@ void decide_claims(const PodContext& context, ReconcileResult& out) {
   request.preferences = preferences_of_claims(context, out);
   request.pairs = std::move(*pairs);
   const std::vector<allocator::NodeId> order = numbers_of(choice, tools.inventory);
-  const DevicesHeldBack held_back(tools.inventory, avoided_devices(pod, context.view.now()));
+  const DevicesHeldBack held_back(tools.inventory, avoided_devices(context.view, pod));
   const KeptDevices::Kept kept = kept_devices_of(context, pod.priority);
   const KeptFromDecision kept_from(tools.inventory, kept);
   if (context.role == Role::kGated || context.role == Role::kToBind) {

@@ -201,7 +201,7 @@ void go_on_later(const PodContext& context, const allocator::FoundNodes& found, 
 
 std::string avoided_clause(const PodContext& context) {
   constexpr size_t kShown = 3;
-  const std::vector<AvoidedDevice> avoided = avoided_devices(context.pod, context.view.now());
+  const std::vector<AvoidedDevice> avoided = avoided_devices(context.view, context.pod);
   if (avoided.empty()) return "";
   std::string names;
   Timestamp until = avoided.front().until;

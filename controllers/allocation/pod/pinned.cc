@@ -1,7 +1,6 @@
 #include "controllers/allocation/pod/pinned.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "pkg/base/strings.h"
 #include "pkg/base/timestamp.h"
@@ -133,22 +132,6 @@ std::string why_kept(const View& view, const api::Pod& pod, const Pin& pin, cons
   return "";
 }
 
-Write write_eviction(const api::Pod& pod) {
-  Write write;
-  write.verb = Verb::kCreate;
-  write.object = ref_of(pod);
-  write.subresource = "eviction";
-  write.purpose = "recreate-pinned";
-  const nlohmann::json body{
-      {"apiVersion", "policy/v1"},
-      {"kind", "Eviction"},
-      {"metadata", {{"name", pod.metadata.name}, {"namespace", pod.metadata.ns}}},
-      {"deleteOptions",
-       {{"preconditions", {{"uid", pod.metadata.uid}, {"resourceVersion", pod.metadata.resource_version}}}}}};
-  write.body = body.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
-  return write;
-}
-
 // Numbers change with every attempt of kube-scheduler and are not news.
 std::string without_digits(std::string text) {
   std::erase_if(text, [](char c) { return c >= '0' && c <= '9'; });
@@ -177,7 +160,7 @@ ReconcileResult reconcile_pinned(const View& view, const api::Pod& pod, const Op
   const std::string later = due ? recreations.why_later(view, pod) : "";
   if (due && later.empty()) {
     recreations.begin(pod, view.now());
-    Write write = write_eviction(pod);
+    Write write = write_eviction(pod, "recreate-pinned");
     write.success_event = Event{ref_of(pod),
                                 true,
                                 "PinnedPodEvicted",
@@ -186,7 +169,7 @@ ReconcileResult reconcile_pinned(const View& view, const api::Pod& pod, const Op
                                     ": its controller makes another, which goes elsewhere",
                                 ""};
     outcome.add(std::move(write));
-    outcome.add(AvoidNodes{pod.metadata.controller()->uid, pin->nodes, kNodeIsAvoided,
+    outcome.add(AvoidNodes{owner_key(pod), pin->nodes, kNodeIsAvoided,
                            "kube-scheduler did not place a pod of the same controller there"});
     return outcome;
   }

@@ -48,7 +48,7 @@ TEST_F(Pinned, IsEvictedAfterTenMinutesAndItsOwnerGoesElsewhere) {
   EXPECT_EQ(body()["deleteOptions"]["preconditions"]["uid"], "p-uid");
   EXPECT_EQ(body()["deleteOptions"]["preconditions"]["resourceVersion"], "11");
   const auto& avoided = std::get<reconcile::AvoidNodes>(last.effects.at(1));
-  EXPECT_EQ(avoided.uid, "rs-uid");
+  EXPECT_EQ(avoided.uid, "default/rs-uid");
   EXPECT_EQ(avoided.nodes, std::vector<std::string>{"n1"});
   view.time -= std::chrono::seconds(1);
   EXPECT_EQ(pass(), "event PinnedUnschedulable");
@@ -108,7 +108,7 @@ TEST_F(Pinned, APodOfAJobGoesOnlyWhereThatIsNoFailure) {
   EXPECT_EQ(with(of_a_job), "recreate-pinned p");
   nodes.job = {"Failed", ""};
   EXPECT_EQ(with(of_a_job), "recreate-pinned p");
-  EXPECT_EQ(std::get<reconcile::AvoidNodes>(last.effects.at(1)).uid, "j-uid");
+  EXPECT_EQ(std::get<reconcile::AvoidNodes>(last.effects.at(1)).uid, "default/j-uid");
 }
 
 // A slice may select its nodes by labels; then the pod is pinned to every one of them.

@@ -1,6 +1,5 @@
 // Evictions of pinned pods: few of an owner at a time, whatever becomes of those made in their place.
-#include "controllers/allocation/pod/recreations.h"
-
+#include "pkg/protocol/recreations.h"
 #include "controllers/allocation/allocation_fixture.h"
 #include "controllers/allocation/pod/pinned.h"
 #include "pkg/base/timestamp.h"

@@ -8,6 +8,7 @@
 #include "controllers/allocation/pod/why_here.h"
 #include "pkg/base/timestamp.h"
 #include "pkg/nodes/shape.h"
+#include "pkg/protocol/avoided.h"
 #include "pkg/protocol/groups.h"
 #include "pkg/protocol/pod_claims.h"
 #include "pkg/protocol/promise.h"
@@ -75,8 +76,10 @@ void park_pod(const PodContext& context, const std::set<Cause>& causes, const Ob
   if (obstacles.on_pods) all.emplace_back(kPodsCause);
   if (!volume_claim_keys_of(context.pod).empty()) all.emplace_back(kVolumesCause);
   out.park = Park{std::move(all), context.pod.priority, waits_since(context.view, context.pod),
-                  // What was promised fits this pod alone, whatever others like it are told.
-                  context.tools.options.preemption && has_promise(context.pod)
+                  // What was promised fits this pod alone, whatever others like it are told; and what it avoids may
+                  // fit others.
+                  (context.tools.options.preemption && has_promise(context.pod)) ||
+                          !avoided_devices(context.view, context.pod).empty()
                       ? std::string()
                       : nodes::shape_of(context.pod, context.tools.nodes.shape(context.pod), context.state.claims,
                                         obstacles.on_pods)};

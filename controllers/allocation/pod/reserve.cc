@@ -9,6 +9,7 @@
 
 #include "controllers/allocation/pod/report.h"
 #include "pkg/alignment/bears.h"
+#include "pkg/protocol/avoided.h"
 #include "pkg/protocol/group_claims.h"
 #include "pkg/protocol/leaving.h"
 #include "pkg/protocol/pod_claims.h"
@@ -143,6 +144,33 @@ void reserve_with_others(const PodContext& context, const api::ResourceClaim& cl
   out.add(Note{claim.metadata.uid, std::string(kReservedNote), "a reservation"});
 }
 
+// The claim still has devices that could not be prepared for an earlier pod of the controller, and no pod runs with it:
+// lifecycle frees it once its last consumer is gone, unless this pod reserves it before.
+bool waits_to_be_freed(const PodContext& context, const api::ResourceClaim& claim, ReconcileResult& out) {
+  if (is_releasing(context) || !claim.status.allocation) return false;
+  const std::vector<AvoidedDevice> avoided = avoided_devices(context.view, context.pod);
+  if (avoided.empty()) return false;
+  const auto& results = claim.status.allocation->results;
+  const auto bad = std::find_if(avoided.begin(), avoided.end(), [&](const AvoidedDevice& one) {
+    return std::any_of(results.begin(), results.end(), [&](const api::DeviceRequestAllocationResult& result) {
+      return one.name == inventory::DeviceName{result.driver, result.pool, result.device};
+    });
+  });
+  if (bad == avoided.end()) return false;
+  const std::vector<const api::Pod*> pods = context.view.pods_of_claim(claim.metadata.key());
+  if (std::any_of(pods.begin(), pods.end(), [](const api::Pod* other) { return other->phase == "Running"; }))
+    return false;
+  complain(context,
+           {"FailedAllocation",
+            "claim \"" + claim.metadata.key() + "\" still has device " + bad->name.text() +
+                ", which could not be prepared: the pod waits until the last pod that uses the claim is gone, and the "
+                "claim is allocated anew",
+            bad->name.text()},
+           out);
+  out.requeue_in(std::chrono::seconds(1));
+  return true;
+}
+
 }  // namespace
 
 bool reserve_claims(const PodContext& context, const nodes::NodeChoice& choice, ReconcileResult& out) {
@@ -166,6 +194,7 @@ bool reserve_claims(const PodContext& context, const nodes::NodeChoice& choice, 
       continue;
     }
     busy = true;
+    if (!state.of_group && waits_to_be_freed(context, claim, out)) continue;
     if (state.of_group) {
       reserve_for_group(context, state, choice, out);
       continue;

@@ -54,7 +54,7 @@ TEST_F(TrueCauses, DevicesThatCouldNotBePreparedAreNotInUse) {
   pod.metadata.annotations[std::string(kAvoidedDevices)] = avoided_text(avoided);
   view.put(pod);
   EXPECT_EQ(pass(), "event FailedAllocation, parked");
-  EXPECT_TRUE(says("4 devices avoided for this pod, since their binding conditions failed")) << event().note;
+  EXPECT_TRUE(says("4 devices avoided for this pod, since they could not be prepared")) << event().note;
   EXPECT_TRUE(says("the driver could not prepare gpu.example.com/n1/gpu-0")) << event().note;
   EXPECT_TRUE(says("until " + format_rfc3339(view.time + 20min))) << event().note;
   EXPECT_FALSE(says("in use")) << event().note;

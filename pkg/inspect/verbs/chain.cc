@@ -4,6 +4,7 @@
 
 #include "pkg/api/selectors.h"
 #include "pkg/inspect/state/quota.h"
+#include "pkg/nodes/unready.h"
 #include "pkg/protocol/device_health.h"
 #include "pkg/protocol/group_claims.h"
 #include "pkg/protocol/groups.h"
@@ -91,6 +92,19 @@ std::optional<BrokenLink> unready_device(const State& state, const api::Resource
                              with_another_pod(pod, "another device")
                        : "look at the log of the driver" + (on.empty() ? " on that node" : " on node " + on));
   link.since = first.since;
+  return link;
+}
+
+// A pod that is bound and has not begun, on a node whose kubelet is not heard.
+std::optional<BrokenLink> silent_node(const Objects& objects, const api::Pod& pod) {
+  const auto node = objects.nodes.find(pod.node_name);
+  if (node == objects.nodes.end() || nodes::unready_taint(*node->second).empty()) return std::nullopt;
+  BrokenLink link = broken(Break::kNodeNotReady, "node -> driver",
+                           "node " + pod.node_name + " is not ready, so nobody prepares the pod's devices",
+                           "kubectl describe node " + pod.node_name + " says why its kubelet is not heard; " +
+                               with_another_pod(&pod, "devices of another node"));
+  for (const api::Condition& condition : node->second->conditions)
+    if (condition.type == "Ready") link.since = condition.last_transition_time;
   return link;
 }
 
@@ -290,6 +304,8 @@ std::string_view break_name(Break kind) {
       return "Unhealthy";
     case Break::kQuotaRefuses:
       return "QuotaRefuses";
+    case Break::kNodeNotReady:
+      return "NodeNotReady";
   }
   return "Unknown";
 }
@@ -395,6 +411,8 @@ Chain chain_of(const State& state, const api::Pod& pod) {
     std::erase_if(chain.broken, [](const BrokenLink& link) {
       return link.kind != Break::kClaimStuck && link.kind != Break::kRequestMissing;
     });
+  if (chain.broken.empty() && !pod.resource_claims.empty() && pod.phase == "Pending")
+    if (auto found = silent_node(state.objects, pod)) chain.broken.push_back(std::move(*found));
   // The devices are as they should be, and yet kubelet has not begun.
   if (chain.broken.empty() && !pod.resource_claims.empty() && !pod.node_name.empty() && pod.phase == "Pending")
     for (const api::Condition& condition : pod.conditions)

@@ -34,10 +34,11 @@ enum class Break : uint8_t {
   kRequestMissing,    // a container names a request that its claim does not have
   kUnhealthy,         // kubelet passes on that the driver reports the device so
   kQuotaRefuses,      // the template exists, and a ResourceQuota refuses the claim from it
+  kNodeNotReady,      // the pod's node: its kubelet is not heard, so nothing is prepared
 };
 
 std::string_view break_name(Break kind);  // "TemplateMissing"; a code of explain's statements
-inline constexpr int kBreaks = static_cast<int>(Break::kQuotaRefuses) + 1;
+inline constexpr int kBreaks = static_cast<int>(Break::kNodeNotReady) + 1;
 
 struct BrokenLink {
   Break kind = Break::kClaimMissing;

@@ -15,9 +15,11 @@
 #include "pkg/inspect/verbs/half_taints.h"
 #include "pkg/inspect/verbs/manager.h"
 #include "pkg/inspect/verbs/not_honoured.h"
+#include "pkg/inspect/verbs/old_taints.h"
 #include "pkg/inspect/verbs/rollout.h"
 #include "pkg/inspect/verbs/silicon_checks.h"
 #include "pkg/inventory/features.h"
+#include "pkg/nodes/unready.h"
 #include "pkg/protocol/device_health.h"
 #include "pkg/protocol/manager_lease.h"
 #include "pkg/protocol/moves.h"
@@ -246,12 +248,11 @@ void check_stale_nodes(const Objects& objects, Findings& findings) {
               " (a driver that runs publishes it again)");
       continue;
     }
-    for (const api::Condition& condition : node->second->conditions)
-      if (condition.type == "Ready" && condition.status != "True")
-        findings.add(
-            Health::kWarning,
-            "node " + slice->node_name + " is not ready; devices of driver " + slice->driver + " are still published",
-            "");
+    if (!nodes::unready_taint(*node->second).empty())
+      findings.add(Health::kWarning,
+                   "node " + slice->node_name + " is not ready; devices of driver " + slice->driver +
+                       " are still published, and new pods do not get them",
+                   "kubectl describe node " + slice->node_name + " says why its kubelet is not heard");
   }
 }
 
@@ -402,6 +403,8 @@ void check_tainted(const Objects& objects, Findings& findings) {
   findings.begin("tainted devices", tainted.empty() ? "no device is tainted" : join(by_drivers, "; "));
   for (const TaintedDevices& one : tainted)
     if (!one.rules.empty()) findings.add(Health::kWarning, words_of(one), remedy_of(one));
+  for (OldTaint& one : old_taints(objects))
+    findings.add(Health::kWarning, std::move(one.finding), std::move(one.to_do));
   if (rules > 0 && !by_drivers.empty()) findings.add(Health::kFine, join(by_drivers, "; "), "");
 }
 

@@ -63,7 +63,7 @@ TEST(KeptFrom, DevicesThatThePodAvoidsAreNotOnesWhereItFits) {
   avoid();
   const std::string text = world.explained(Status::kNo);
   EXPECT_NE(text.find("Does not fit"), std::string::npos) << text;
-  EXPECT_NE(text.find("avoided for this pod, since their binding conditions failed"), std::string::npos) << text;
+  EXPECT_NE(text.find("avoided for this pod, since they could not be prepared"), std::string::npos) << text;
   EXPECT_EQ(text.find("in use"), std::string::npos) << text;
   world.now += std::chrono::minutes(10);
   EXPECT_NE(world.explained(Status::kYes).find("Fits on node a."), std::string::npos) << "the time is over";

@@ -1,5 +1,6 @@
 #include "pkg/manager/permit/chart_roles.h"
 #include "controllers/allocation/options.h"
+#include "controllers/recovery/options.h"
 
 #include <algorithm>
 #include <optional>
@@ -43,6 +44,9 @@ const std::vector<ModeValue>& mode_values() {
       {"defragment",
        {{"off", [](O& o) { o.settings.flags[std::string(protocol::kDefragmentFlag)] = "off"; }},
         {"advice", [](O& o) { o.settings.flags[std::string(protocol::kDefragmentFlag)] = "advice"; }}}},
+      {"recoverFailedPrepares",
+       {{"off", [](O& o) { o.settings.flags[std::string(recovery::kRecoverFlag)] = "off"; }},
+        {"on", [](O& o) { o.settings.flags[std::string(recovery::kRecoverFlag)] = "on"; }}}},
       {"usage",
        {{"on",
          [](O& o) {

@@ -123,6 +123,8 @@ Instruments::Instruments(metrics::Registry& r, std::string lease)
       advised_moves_(r.counter("dra_defragment_advised_moves_total", "[ALPHA] Moves of pods that were advised.")),
       held_back_(r.counter("dra_defragment_held_back_total",
                            "[ALPHA] Sets of moves that would make a pod fit, and that a limit an hour kept back.")),
+      recovered_(
+          r.counter("dra_recovered_pods_total", "[ALPHA] Pods evicted because their devices could not be prepared.")),
       eviction_seconds_(r.histogram("device_taint_eviction_controller_pod_deletion_duration_seconds",
                                     "[ALPHA] Time between the moment a Pod had to be deleted and its deletion.",
                                     {0.005, 0.025, 0.1, 0.5, 1, 2.5, 10, 30, 60, 120, 180, 240})),
@@ -236,6 +238,8 @@ void Instruments::record(const reconcile::Metric& metric) {
     advised_moves_.increment(metric.value);
   else if (metric.name == "dra_defragment_held_back_total")
     held_back_.increment(metric.value);
+  else if (metric.name == "dra_recovered_pods_total")
+    recovered_.increment(metric.value);
   else if (metric.name == "device_taint_eviction_controller_pod_deletion_duration_seconds")
     eviction_seconds_.observe(metric.value);
   else

@@ -55,6 +55,10 @@ void add_indexes(Stores& stores) {
     stores.slices->add_index("pool", [](const api::ResourceSlice& slice) {
       return std::vector<std::string>{protocol::pool_key(slice.driver, slice.pool.name)};
     });
+  if (stores.prepare_events)
+    stores.prepare_events->add_index("pod", [](const api::PrepareEvent& event) {
+      return event.pod_uid.empty() ? std::vector<std::string>{} : std::vector<std::string>{event.pod_uid};
+    });
   stores.claims->add_index("pool", [](const api::ResourceClaim& claim) { return protocol::pools_of(claim); });
   stores.claims->add_index("allocated", [](const api::ResourceClaim& claim) {
     return claim.status.allocation ? std::vector<std::string>{uid_key(claim.metadata.uid)} : std::vector<std::string>{};
@@ -123,6 +127,10 @@ std::vector<std::shared_ptr<const api::ResourceClaim>> StoreView::all_streamed_c
 std::optional<std::vector<std::shared_ptr<const api::PodDisruptionBudget>>> StoreView::budgets() const {
   if (stores_.budgets == nullptr || !stores_.budgets->objects().synced()) return std::nullopt;
   return stores_.budgets->list();
+}
+std::vector<const api::PrepareEvent*> StoreView::prepare_events_of(std::string_view pod_uid, size_t most) const {
+  if (stores_.prepare_events == nullptr || pod_uid.empty()) return {};
+  return bare_list(stores_.prepare_events->by_index("pod", pod_uid, most));
 }
 std::vector<const api::ResourceClaim*> StoreView::claims_controlled_by(std::string_view uid) const {
   return bare_list(stores_.claims->by_index("controller", uid));

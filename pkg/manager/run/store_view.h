@@ -34,6 +34,7 @@ struct Stores {
   client::Store<api::DeviceTaintRule>* taint_rules = nullptr;  // null: not served
   const GroupSource* groups = nullptr;                         // null: PodGroups are not watched
   client::Store<api::PodDisruptionBudget>* budgets = nullptr;
+  client::Store<api::PrepareEvent>* prepare_events = nullptr;
 };
 
 // Call once, before the stores fill.
@@ -70,6 +71,7 @@ class StoreView : public reconcile::View {
   std::vector<std::shared_ptr<const api::Pod>> all_pods() const override;
   std::vector<std::shared_ptr<const api::ResourceClaim>> all_streamed_claims() const override;
   std::optional<std::vector<std::shared_ptr<const api::PodDisruptionBudget>>> budgets() const override;
+  std::vector<const api::PrepareEvent*> prepare_events_of(std::string_view pod_uid, size_t most) const override;
   std::vector<const api::ResourceClaim*> claims_controlled_by(std::string_view uid) const override;
   std::vector<const api::ResourceClaim*> claims_reserved_for(std::string_view pod_uid) const override;
   const api::ResourceClaim* allocated_claim(std::string_view uid) const override;

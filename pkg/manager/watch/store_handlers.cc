@@ -95,6 +95,8 @@ void derive(const StoreHandlers& to, const Change<api::DeviceTaintRule>& c) {
   c.after ? to.inventory.apply_taint_rule(*c.after) : to.inventory.remove_taint_rule(c.before->metadata.name);
 }
 
+void derive(const StoreHandlers&, const Change<api::PrepareEvent>&) {}
+
 template <typename T>
 void follow(client::Store<T>& store, const Shared& to) {
   store.on_change([to](const Change<T>& c) {
@@ -123,6 +125,7 @@ void connect_stores(Watches& watches, const StoreHandlers& handlers) {
   follow(watches.classes.store(), to);
   follow(watches.slices.store(), to);
   if (watches.taint_rules) follow(watches.taint_rules->store(), to);
+  follow(watches.prepare_events.store(), to);
 }
 
 }  // namespace dra::manager

@@ -18,6 +18,12 @@ client::ReflectorOptions watching(client::Resource resource) {
   return options;
 }
 
+client::ReflectorOptions prepare_failures() {
+  client::ReflectorOptions options = watching({"events.k8s.io", "v1", "events", "Event", true});
+  options.field_selector = std::string("reason=") + api::kPrepareFailedReason;
+  return options;
+}
+
 }  // namespace
 
 Watches::Watches(Reactor& reactor, client::Transport& transport, Random& random, const std::string& version,
@@ -31,7 +37,8 @@ Watches::Watches(Reactor& reactor, client::Transport& transport, Random& random,
       slices(reactor, transport, random, watching(dra_kind(version, "resourceslices", "ResourceSlice", false)), traits),
       classes(reactor, transport, random, watching(dra_kind(version, "deviceclasses", "DeviceClass", false)), traits),
       budgets(reactor, transport, random,
-              watching({"policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget", true}), traits) {
+              watching({"policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget", true}), traits),
+      prepare_events(reactor, transport, random, prepare_failures(), traits) {
   if (rule_version.empty()) return;
   client::ReflectorOptions rules = watching(dra_kind(rule_version, "devicetaintrules", "DeviceTaintRule", false));
   rules.may_be_absent = true;  // it may disappear meanwhile: behind a gate, or in a version that is removed

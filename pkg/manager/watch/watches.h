@@ -10,6 +10,7 @@
 #include "client/informer/informer.h"
 #include "pkg/api/core.h"
 #include "pkg/api/eviction.h"
+#include "pkg/api/prepare_event.h"
 #include "pkg/api/resource.h"
 
 namespace dra::manager {
@@ -55,6 +56,9 @@ struct Watches {
   client::Informer<api::DeviceClass> classes;
   client::Informer<api::PodDisruptionBudget> budgets;
   std::optional<client::Informer<api::DeviceTaintRule>> taint_rules;
+  // Started once the controller recovery may run. Not one of each(): everybody may write events, so nothing waits for
+  // them, and their number makes nobody unready.
+  client::Informer<api::PrepareEvent> prepare_events;
 };
 
 // Which objects cannot be read, and why the first cannot; empty: all can.

@@ -1,4 +1,5 @@
-// Recreations: evictions of pinned pods (pinned.h) that are under way, so that an owner loses few pods at a time.
+// Recreations: evictions of one kind that are under way (of pods that kube-scheduler does not place, or whose devices
+// cannot be prepared), so that an owner loses few pods at a time.
 //
 // At most kAtOnce pods of an owner are evicted; the next ones only when these are gone and every pod that the owner
 // made since then runs. An owner that makes none (it was scaled down) may lose the next ones after kNoneComes. So a
@@ -18,7 +19,7 @@
 #include "pkg/base/timestamp.h"
 #include "pkg/reconcile/view.h"
 
-namespace dra::allocation {
+namespace dra::protocol {
 
 class Recreations {
  public:
@@ -50,7 +51,7 @@ class Recreations {
   // Forgets what is over; true: the whole round is.
   static bool settle(const reconcile::View& view, Round& round);
 
-  std::map<std::string, Round, std::less<>> rounds_;  // by the owner's uid
+  std::map<std::string, Round, std::less<>> rounds_;  // by owner_key()
 };
 
-}  // namespace dra::allocation
+}  // namespace dra::protocol

@@ -1,9 +1,11 @@
-#include "controllers/allocation/pod/recreations.h"
+#include "pkg/protocol/recreations.h"
 
 #include <algorithm>
 #include <iterator>
 
-namespace dra::allocation {
+#include "pkg/protocol/pod_claims.h"
+
+namespace dra::protocol {
 
 using reconcile::View;
 
@@ -41,7 +43,7 @@ bool Recreations::settle(const View& view, Round& round) {
 std::string Recreations::why_later(const View& view, const api::Pod& pod) {
   const api::OwnerReference* owner = pod.metadata.controller();
   if (owner == nullptr || rounds_.empty()) return "";
-  const auto known = rounds_.find(owner->uid);
+  const auto known = rounds_.find(owner_key(pod));
   if (known == rounds_.end()) {
     if (rounds_.size() < kMostOwners) return "";
     for (auto next = rounds_.begin(); next != rounds_.end();)
@@ -70,17 +72,15 @@ std::string Recreations::why_later(const View& view, const api::Pod& pod) {
 }
 
 void Recreations::begin(const api::Pod& pod, WallTime now) {
-  const api::OwnerReference* owner = pod.metadata.controller();
-  if (owner == nullptr) return;
-  Round& round = rounds_.try_emplace(owner->uid, Round{{}, {}, now, now}).first->second;
+  if (pod.metadata.controller() == nullptr) return;
+  Round& round = rounds_.try_emplace(owner_key(pod), Round{{}, {}, now, now}).first->second;
   round.last = now;
   std::erase_if(round.evicted, [&](const One& one) { return one.uid == pod.metadata.uid; });
   round.evicted.push_back({pod.metadata.key(), pod.metadata.uid, now});
 }
 
 void Recreations::pod_came(const api::Pod& pod) {
-  const api::OwnerReference* owner = pod.metadata.controller();
-  const auto known = owner == nullptr ? rounds_.end() : rounds_.find(owner->uid);
+  const auto known = rounds_.find(owner_key(pod));
   if (known == rounds_.end()) return;
   Round& round = known->second;
   Timestamp created;
@@ -94,4 +94,4 @@ void Recreations::pod_came(const api::Pod& pod) {
   round.made.push_back({pod.metadata.key(), pod.metadata.uid, created});
 }
 
-}  // namespace dra::allocation
+}  // namespace dra::protocol
