@@ -70,10 +70,6 @@ std::string of_modes(const Flags& flags, const Given& given) {
       {!binds && word_is(flags, "preemption", {"on", "true"}),
        "--preemption=on evicts pods for those that this manager binds, and only --scheduling=bind binds; use "
        "--scheduling=bind, or --preemption=off: kubectl dra whatif preempt advises in every mode"},
-      {word_is(flags, "defragment", {"on"}),
-       "--defragment=on would move pods, which this version does not do; use --defragment=advice, which names the "
-       "moves "
-       "and leaves them to you"},
       {observes && word_is(flags, "defragment", {"advice"}),
        "--defragment=advice is about pods that this manager serves, and --scheduling=observe serves none; use "
        "--scheduling=gate or bind, or --defragment=off: kubectl dra whatif make-room advises in every mode"},
