@@ -70,6 +70,9 @@ std::string of_modes(const Flags& flags, const Given& given) {
       {!binds && word_is(flags, "preemption", {"on", "true"}),
        "--preemption=on evicts pods for those that this manager binds, and only --scheduling=bind binds; use "
        "--scheduling=bind, or --preemption=off: kubectl dra whatif preempt advises in every mode"},
+      {observes && word_is(flags, "defragment", {"advice"}),
+       "--defragment=advice is about pods that this manager serves, and --scheduling=observe serves none; use "
+       "--scheduling=gate or bind, or --defragment=off: kubectl dra whatif make-room advises in every mode"},
       {flags.manager.claim_controller_is_off && !own_claims,
        "--resourceclaim-controller-is-off is of use with --claim-templates=own only; use that, or leave it out"},
       {s.max_evictions_per_rule > 0 && !own_evictions,
@@ -97,6 +100,9 @@ std::string of_controllers(const Flags& flags, const Given& given) {
       {word_is(flags, "preemption", {"on", "true"}) && !runs(flags, "preemption"),
        "--preemption=on evicts pods, and --controllers leaves out preemption, which does it; add it, or use "
        "--preemption=off"},
+      {word_is(flags, "defragment", {"advice"}) && !runs(flags, "defragment"),
+       "--defragment=advice advises moves, and --controllers leaves out defragment, which does it; add it, or use "
+       "--defragment=off"},
       {word_is(flags, "recover-failed-prepares", {"on", "true"}) && !runs(flags, "recovery"),
        "--recover-failed-prepares=on evicts pods, and --controllers leaves out recovery, which does it; add it, or use "
        "--recover-failed-prepares=off"},

@@ -196,6 +196,17 @@ void define_search(CLI::App& app, Texts& texts, Flags& flags) {
   add_duration(app, "--gang-starvation-after", options.gang_starvation_after, {"5m", "1s", "24h"},
                "A group of pods that fits into the cluster, but waits for so long, keeps the nodes that it needs from "
                "pods of its priority and below until it is placed");
+  app.add_option("--max-moves", options.max_moves,
+                 "With --defragment=advice: moves that are advised for one pod that waits, at most")
+      ->capture_default_str()
+      ->check(in_range<uint64_t>(1, 64, "whole number"));
+  add_duration(app, "--move-after", options.move_after, {"10m", "0s", "24h"},
+               "With --defragment=advice: pods that run for less are left where they are");
+  app.add_option("--moves-per-hour", options.moves_per_hour,
+                 "With --defragment=advice: moves that are advised in an hour, in all, and of a namespace without the "
+                 "annotation dra-controller-manager/moves-per-hour")
+      ->capture_default_str()
+      ->check(in_range<uint64_t>(0, 1000, "whole number"));
   add_list(app, "--topology-levels", options.topology_levels,
            "Labels of nodes, and attributes of their devices, from wide domains to narrow ones, separated by commas, "
            "as example.com/spine,attribute:gpu.nvidia.com/cliqueId,kubernetes.io/hostname. Groups and pods name one of "

@@ -259,6 +259,8 @@ TEST(Flags, ThatContradictEachOtherAreRefused) {
       {own_claims, "--controllers=*,-claimtemplate"},
       {own_evictions, "--controllers=*,-tainteviction"},
       {gate, "--preemption=on"},
+      {observe, "--defragment=advice"},
+      {"--defragment=advice", "--controllers=*,-defragment"},
       {observe, "--recover-failed-prepares=on"},
       {"--recover-failed-prepares=on", "--controllers=*,-recovery"},
       {gate, "--controllers=*,-allocation"},
@@ -278,6 +280,13 @@ TEST(Flags, ThatContradictEachOtherAreRefused) {
     for (const std::string& argument : pair) EXPECT_THAT(parsed.text, testing::HasSubstr(name_of(argument)));
     EXPECT_TRUE(parse({pair[0]}).flags || parse({pair[1]}).flags) << "each is right alone, or one is the default";
   }
+}
+
+TEST(Flags, NobodyIsMovedYet) {
+  EXPECT_TRUE(parse({"--defragment=advice"}).flags);
+  const Parsed on = parse({"--defragment=on"});
+  EXPECT_FALSE(on.flags);
+  EXPECT_THAT(on.text, testing::HasSubstr("advice"));
 }
 
 // Any nonsense for any flag: it is taken as text, or one line names the flag, quotes the value and says what is wrong.

@@ -9,12 +9,18 @@
 
 #include "pkg/api/core.h"
 #include "pkg/base/clock.h"
+#include "pkg/preempt/candidates.h"
 
 namespace dra::preemption {
 
 struct Options {
-  // The values of spec.schedulerName whose pods are ours to bind, and ours to evict.
+  // The values of spec.schedulerName whose pods are ours to bind, and ours to evict. Without one (gate mode) those are
+  // ours that have a claim which this manager allocated.
   std::vector<std::string> scheduler_names;
+  // Who must go, or who must move; then at most so many, and only pods that have run for so long.
+  preempt::Kind kind = preempt::Kind::kVictims;
+  uint32_t max_moves = 4;
+  Duration move_after{};
   // Off only in models, to show what it is for: evictions begin when the promise is written (T2).
   bool prove = true;
   // Of one question (preempt::Options).

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "controllers/preemption/turn.h"
 #include "pkg/protocol/moves.h"
 #include "pkg/protocol/writes.h"
 #include "pkg/reconcile/reasons.h"
@@ -21,9 +22,6 @@ constexpr std::string_view kDisruptionReason = condition_reason(kDisruptionTarge
 constexpr Duration kAskAgain = std::chrono::seconds(30);
 constexpr Duration kLookAgain = std::chrono::seconds(1);
 constexpr Duration kNextStep = std::chrono::milliseconds(100);
-// After a question others have so many times as long.
-constexpr int64_t kRest = 10;
-constexpr Duration kLeastRest = std::chrono::milliseconds(10);
 
 // The controller allocation said so: it fits on no node as things are.
 bool fits_nowhere(const api::Pod& pod) {
@@ -57,15 +55,6 @@ std::string name_for(const api::Pod& reader, const api::Pod& pod) {
 
 }  // namespace
 
-// False: others come first, and the key runs again.
-bool PreemptionReconciler::in_turn(const View& view, WallTime& next, ReconcileResult& out) const {
-  const Duration left = std::chrono::duration_cast<Duration>(next - view.now());
-  // A clock that was set back does not stop it.
-  if (left <= Duration::zero() || left > std::chrono::minutes(1)) return true;
-  out.requeue_in(left);
-  return false;
-}
-
 ReconcileResult PreemptionReconciler::reconcile(const Key& key, const View& view, reconcile::State& handed) const {
   State& state = static_cast<State&>(handed);
   ReconcileResult out;
@@ -94,7 +83,7 @@ ReconcileResult PreemptionReconciler::reconcile(const Key& key, const View& view
   const MonoTime began = clock ? clock->mono_now() : MonoTime{};
   promised ? go_on(view, *pod, out) : choose(view, *pod, out);
   const Duration took = clock ? std::chrono::duration_cast<Duration>(clock->mono_now() - began) : Duration::zero();
-  next = view.now() + std::chrono::duration_cast<WallTime::duration>(std::max(kRest * took, kLeastRest));
+  next = turn_after(view, took);
   return out;
 }
 

@@ -35,7 +35,6 @@ class PreemptionReconciler : public reconcile::Reconciler {
   void go_on(const reconcile::View& view, const api::Pod& pod, reconcile::ReconcileResult& out) const;
   void evict(const reconcile::View& view, const api::Pod& pod, const LiveWorld& live, const preempt::Answer& answer,
              reconcile::ReconcileResult& out) const;
-  bool in_turn(const reconcile::View& view, WallTime& next, reconcile::ReconcileResult& out) const;
 
   const Options options_;
   const Engines engines_;

@@ -13,9 +13,11 @@
 #include "pkg/protocol/extended.h"
 #include "pkg/protocol/groups.h"
 #include "pkg/protocol/moves.h"
+#include "pkg/protocol/pin.h"
 #include "pkg/protocol/pod_claims.h"
 #include "pkg/protocol/pod_pairs.h"
 #include "pkg/protocol/proof.h"
+#include "pkg/protocol/topology.h"
 
 namespace dra::preemption {
 
@@ -51,6 +53,7 @@ LiveWorld::LiveWorld(const View& view, const Engines& engines, const Options& op
   add_groups();
   add_budgets();
   add_promises();
+  if (options.kind == preempt::Kind::kMoves) add_facts_of_moves();
 }
 
 LiveWorld::~LiveWorld() {
@@ -84,7 +87,15 @@ void LiveWorld::add_pods() {
                                                      [&](const std::string& name) { return view_.device_class(name); });
     }
     pod.preempts = pod.preempts && !pod.kept_by_class;
+    if (options_.scheduler_names.empty()) pod.ours = is_allocated_by_us(pod);
   }
+}
+
+bool LiveWorld::is_allocated_by_us(const preempt::Pod& pod) const {
+  return std::any_of(pod.claims.begin(), pod.claims.end(), [this](uint32_t claim) {
+    const api::ResourceClaim& one = *world_->claims[claim];
+    return one.status.allocation && protocol::allocation_author(one) != protocol::Author::kOthers;
+  });
 }
 
 void LiveWorld::add_groups() {
@@ -151,6 +162,45 @@ LiveWorld::Count LiveWorld::promises(const std::string& ns) const {
   return count;
 }
 
+// ---- who may move
+
+// Its next one could not be placed by what is known here, or not yet.
+bool LiveWorld::stays(const preempt::Pod& pod) const {
+  const api::Pod& object = *pod.object;
+  const auto age = std::chrono::duration_cast<Duration>(view_.now() - WallTime(std::chrono::seconds(object.started)));
+  if (object.started == 0 || age < options_.move_after) return true;
+  if (!protocol::volume_claim_keys_of(object).empty() || object.extended_resource_claim_status) return true;
+  if (object.scheduling_parts_dropped > 0) return true;
+  const auto needs = placement::PodNeeds::of(object);
+  if (!needs || needs->reads_namespaces()) return true;
+  return pod.group != preempt::kNobody && !protocol::topology_wish(object.metadata.annotations).required.empty();
+}
+
+void LiveWorld::add_facts_of_moves() {
+  world_->max_moves = options_.max_moves;
+  for (preempt::Pod& pod : world_->pods) {
+    if (!pod.runs() || !pod.ours || pod.object->metadata.controller() == nullptr) continue;
+    pod.tied = stays(pod);
+    if (pod.tied) continue;
+    const api::OwnerReference& owner = *pod.object->metadata.controller();
+    // Unknown: it stays. Asking makes the Jobs be read.
+    if (owner.kind == "Job")
+      pod.replaced =
+          engines_.nodes.job_policy(pod.object->metadata.ns, owner.name, owner.uid).pod_replacement_policy == "Failed";
+    protocol::AllocatedClaims claims;
+    for (const uint32_t claim : pod.claims) claims.push_back(world_->claims[claim]);
+    auto next = std::make_shared<api::Pod>(*pod.object);
+    next->node_name.clear();
+    if (options_.scheduler_names.empty()) protocol::remove_pin(*next, claims);
+    const alignment::PodPairs pairs = protocol::pairs_of_pod(*next, claims);
+    pod.tied = pairs.refusal.has_value();
+    pod.pairs = pairs.entries;
+    pod.next = std::move(next);
+  }
+  // The inventory keeps no capacities by name: each device counts as one, or by what it consumes.
+  preempt::measure(*world_, [](const api::DeviceRequestAllocationResult&) { return 1.0; });
+}
+
 // ---- the question
 
 // The place of a pod with a promise is kept by the promise; a nomination by somebody else keeps a place for a pod of
@@ -175,19 +225,23 @@ LiveWorld::Refusal LiveWorld::ask_for(const api::Pod& pod) {
     return {"the pod is not known any more", true};
   preempt::Pod& asking = world_->pods[number->second];
   if (!budgets_known_)
-    return {"PodDisruptionBudgets cannot be read here: the manager's role preemption permits it", false};
+    return {"PodDisruptionBudgets cannot be read here: the manager's role " +
+                std::string(options_.kind == preempt::Kind::kMoves ? "defragment" : "preemption") + " permits it",
+            false};
+  const std::string searches_more =
+      options_.kind == preempt::Kind::kMoves ? "kubectl dra whatif make-room -f FILE" : "kubectl dra whatif preempt";
   if (asking.group != preempt::kNobody || asking.group_missing)
-    return {"it belongs to a group, and groups only get advice: kubectl dra whatif preempt names the pods", false};
+    return {"it belongs to a group, and groups only get advice: " + searches_more + " names the pods", false};
   if (pod.scheduling_parts_dropped > 0) return {"it has more rules than are read", false};
   if (!protocol::volume_claim_keys_of(pod).empty())
-    return {"it has PersistentVolumeClaims, whose place is not judged here: kubectl dra whatif preempt names the pods",
+    return {"it has PersistentVolumeClaims, whose place is not judged here: " + searches_more + " names the pods",
             false};
   if (!protocol::extended_resources_of(view_, pod).empty())
-    return {"it asks for extended resources that claims provide: kubectl dra whatif preempt names the pods", false};
+    return {"it asks for extended resources that claims provide: " + searches_more + " names the pods", false};
   const auto needs = placement::PodNeeds::of(pod);
   if (!needs) return {needs.error().message(), false};
   if (needs->reads_namespaces())
-    return {"its affinity selects namespaces by label: kubectl dra whatif preempt names the pods", false};
+    return {"its affinity selects namespaces by label: " + searches_more + " names the pods", false};
   std::vector<std::shared_ptr<const api::ResourceClaim>> claims;
   for (const std::string& key : protocol::claim_keys_of(pod)) {
     const auto claim = claims_.find(key);
@@ -213,7 +267,8 @@ preempt::Answer LiveWorld::answer() {
   options.max_checks = options_.max_checks;
   options.clock = engines_.allocator.options().slice.clock;
   options.time = options_.longest_question;
-  return preempt::who_must_go(*world_, options);
+  return options_.kind == preempt::Kind::kMoves ? preempt::who_must_move(*world_, options)
+                                                : preempt::who_must_go(*world_, options);
 }
 
 bool LiveWorld::has_rival() {
@@ -294,17 +349,39 @@ std::string LiveWorld::why_others_could_take(const preempt::Answer& answer) {
          " hold, and that node has no NoSchedule taint that keeps pods of other schedulers away";
 }
 
+// Names of other namespaces are not for this one.
+std::string LiveWorld::name_of(uint32_t number) const {
+  const api::ObjectMeta& pod = world_->pods[number].object->metadata;
+  return asked_.starts_with(pod.ns + "/") ? "pod " + pod.key() : "pod of another namespace";
+}
+
 std::string LiveWorld::shown(const std::vector<uint32_t>& pods) const {
   std::string text;
   for (size_t i = 0; i < pods.size() && i < kNamedVictims; ++i) {
     const api::Pod& pod = *world_->pods[pods[i]].object;
-    // Names of other namespaces are not for this one.
-    const bool same =
-        pod.metadata.key().substr(0, pod.metadata.ns.size() + 1) == asked_.substr(0, asked_.find('/') + 1);
-    text += (i == 0 ? "" : ", ") + std::string("pod ") + (same ? pod.metadata.key() : "of another namespace") +
-            " (priority " + std::to_string(pod.priority) + ", node " + pod.node_name + ")";
+    text += (i == 0 ? "" : ", ") + name_of(pods[i]) + " (priority " + std::to_string(pod.priority) + ", node " +
+            pod.node_name + ")";
   }
   if (pods.size() > kNamedVictims) text += " and " + std::to_string(pods.size() - kNamedVictims) + " more";
+  return text;
+}
+
+std::string LiveWorld::shown_moves(const preempt::Answer& answer) const {
+  std::string text;
+  for (size_t i = 0; i < answer.pods.size() && i < kNamedVictims; ++i) {
+    const uint32_t number = answer.pods[i];
+    const api::Pod& pod = *world_->pods[number].object;
+    const auto place = answer.placements.find(pod.metadata.key());
+    std::string devices;
+    for (const uint32_t claim : world_->pods[number].claims)
+      if (const auto given = answer.allocations.find(world_->claims[claim]->metadata.key());
+          given != answer.allocations.end())
+        for (const auto& result : given->second.results) devices += (devices.empty() ? " with " : ", ") + result.device;
+    text += (i == 0 ? "" : "; ") + name_of(number) + " from node " + pod.node_name + " to node " +
+            (place == answer.placements.end() ? "?" : place->second) + devices;
+  }
+  if (answer.pods.size() > kNamedVictims)
+    text += " and " + std::to_string(answer.pods.size() - kNamedVictims) + " more";
   return text;
 }
 

@@ -1,4 +1,5 @@
-// LiveWorld: the objects of now as the question of pkg/preempt: who must go so that a waiting pod fits.
+// LiveWorld: the objects of now as the question of pkg/preempt: who must go, or move (Options::kind), so that a waiting
+// pod fits.
 //
 //   LiveWorld live(view, tools, options);
 //   if (std::string why = live.ask_for(pod); !why.empty()) ...   // it cannot be judged: advice only
@@ -55,8 +56,9 @@ class LiveWorld {
   // A promise of the same priority does not stand beside this pod's own, which does: its owner withdraws it, or the
   // other way round. Until one is gone neither is proven.
   bool has_rival();
-  // Names and budgets of the victims, for people.
+  // Names of the victims, for people; of pods of other namespaces none. Of those that move, the new places, too.
   std::string shown(const std::vector<uint32_t>& pods) const;
+  std::string shown_moves(const preempt::Answer& answer) const;
   const api::Pod& pod(uint32_t number) const { return *world_->pods[number].object; }
   // How many promises there are, in all and in the namespace.
   struct Count {
@@ -70,6 +72,10 @@ class LiveWorld {
   void add_groups();
   void add_budgets();
   void add_promises();
+  void add_facts_of_moves();
+  bool stays(const preempt::Pod& pod) const;
+  bool is_allocated_by_us(const preempt::Pod& pod) const;
+  std::string name_of(uint32_t pod) const;
   void set_nominations_aside();
   std::string why_driver_is_shared(const std::string& driver) const;
 

@@ -78,6 +78,7 @@ TEST(Controllers, TheRolesOfTheChartAreThoseThatItsValuesNeed) {
                                                         {"deviceTaintEviction", "observe"},
                                                         {"recreatePinnedPods", "off"},
                                                         {"preemption", "off"},
+                                                        {"defragment", "off"},
                                                         {"recoverFailedPrepares", "off"},
                                                         {"usage", "on"}};
       const std::string& value = defaults.at(condition.path);

@@ -98,6 +98,8 @@ class NodeChooser {
   virtual std::optional<std::string> namespace_label(const std::string& /*ns*/, const std::string& /*key*/) {
     return std::nullopt;
   }
+  // The annotations of ours that the namespace has; nothing while namespaces are not known.
+  virtual std::optional<api::StringMap> namespace_annotations(const std::string& /*ns*/) { return std::nullopt; }
   struct JobPolicy {
     std::string pod_replacement_policy;  // empty: unknown
     std::string why_unknown;             // empty: it is still being read

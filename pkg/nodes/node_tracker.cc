@@ -428,11 +428,20 @@ bool NodeTracker::waits_for_volumes(const api::Pod& pod) const {
                      [this](const std::string& key) { return volumes_.waits_for_volume(key); });
 }
 
+bool NodeTracker::knows_namespaces() {
+  if (known_[static_cast<size_t>(Facts::kNamespaces)].known) return true;
+  if (needed_) needed_(Facts::kNamespaces);
+  return false;
+}
+
+std::optional<api::StringMap> NodeTracker::namespace_annotations(const std::string& ns) {
+  if (!knows_namespaces()) return std::nullopt;
+  const auto found = namespace_annotations_.find(ns);
+  return found == namespace_annotations_.end() ? api::StringMap() : found->second;
+}
+
 std::optional<std::string> NodeTracker::namespace_label(const std::string& ns, const std::string& key) {
-  if (!known_[static_cast<size_t>(Facts::kNamespaces)].known) {
-    if (needed_) needed_(Facts::kNamespaces);
-    return std::nullopt;
-  }
+  if (!knows_namespaces()) return std::nullopt;
   const api::StringMap& labels = cluster_.namespace_labels(ns);
   const auto found = labels.find(key);
   return found == labels.end() ? "" : found->second;

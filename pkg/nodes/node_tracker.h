@@ -63,10 +63,15 @@ class NodeTracker : public NodeChooser {
   void set_namespace(const api::Namespace& ns) {
     changes_everywhere();
     cluster_.set_namespace(ns.metadata.name, ns.metadata.labels);
+    if (ns.metadata.annotations.empty())
+      namespace_annotations_.erase(ns.metadata.name);
+    else
+      namespace_annotations_[ns.metadata.name] = ns.metadata.annotations;
   }
   void remove_namespace(const std::string& name) {
     changes_everywhere();
     cluster_.remove_namespace(name);
+    namespace_annotations_.erase(name);
   }
   placement::StorageFacts& storage() { return cluster_.storage; }  // all but claims and volumes
   placement::AssumedVolumes& volumes() { return volumes_; }
@@ -86,6 +91,7 @@ class NodeTracker : public NodeChooser {
   std::vector<std::string> all_nodes() override;
   VolumeNeeds volumes(const api::Pod& pod, const std::string& node) override;
   std::optional<std::string> namespace_label(const std::string& ns, const std::string& key) override;
+  std::optional<api::StringMap> namespace_annotations(const std::string& ns) override;
   JobPolicy job_policy(const std::string& ns, const std::string& name, const std::string& uid) override;
   std::string shape(const api::Pod& pod) const override;
   bool have_same_shape(const api::Pod& a, const api::Pod& b) const override;
@@ -118,6 +124,7 @@ class NodeTracker : public NodeChooser {
   };
 
   bool needs_namespaces(const placement::PodNeeds& needs) const;
+  bool knows_namespaces();
   // The facts that the pod needs and that are unknown; nullptr: it can be decided. Requests what is missing.
   const Known* missing_facts(const placement::PodNeeds& needs);
   // The pod is chosen a node by scores whose facts are being listed for the first time. Requests them.
@@ -149,8 +156,9 @@ class NodeTracker : public NodeChooser {
   placement::ObjectsByKey<api::Job> jobs_;
   std::optional<placement::NodeNumbers> numbers_;
   std::string volumes_unbindable_;
-  std::map<std::string, int32_t> nominated_;                  // pods that others nominated: uid -> priority
-  std::multimap<std::string, Avoided, std::less<>> avoided_;  // by uid of pod or controller
+  std::map<std::string, int32_t> nominated_;                     // pods that others nominated: uid -> priority
+  std::map<std::string, api::StringMap> namespace_annotations_;  // of ours, by name
+  std::multimap<std::string, Avoided, std::less<>> avoided_;     // by uid of pod or controller
   std::array<Known, kFactsKinds> known_;
   std::function<void(Facts)> needed_;
   std::optional<MonoTime> scores_needed_;  // since when

@@ -22,6 +22,10 @@ constexpr std::string_view kRailsValue =
 constexpr std::array<UserAnnotation, 17> kUserAnnotations{{
     {"dra-controller-manager/allow-evictions", kRule,
      "the generation of the rule that may evict more pods than the guard allows", "0.1.0", "user/flags.md"},
+    {"dra-controller-manager/defragment", kClass,
+     "`off`, `advice` or `on`: whether pods move so that a request of the class fits; the lesser of this and the flag "
+     "counts",
+     "0.1.0", "user/preemption.md"},
     {"dra-controller-manager/do-not-move", kPod, "`true`: the pod is not moved so that others fit", "0.1.0",
      "user/preemption.md"},
     {"dra-controller-manager/group", kPod, "how many pods of the Job are placed together: a number, at most 1,024",

@@ -3,6 +3,17 @@
 #include <algorithm>
 
 namespace dra::protocol {
+namespace {
+
+template <class F>
+void each_class(const api::ResourceClaimSpec& spec, F&& f) {
+  for (const api::DeviceRequest& request : spec.requests) {
+    if (request.exactly) f(request.exactly->device_class_name);
+    for (const auto& one : request.first_available) f(one.device_class_name);
+  }
+}
+
+}  // namespace
 
 std::optional<uint32_t> read_moves_per_hour(std::string_view text) {
   const bool digits = std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
@@ -13,19 +24,36 @@ std::optional<uint32_t> read_moves_per_hour(std::string_view text) {
   return number;
 }
 
+std::optional<Defragment> read_defragment(std::string_view text) {
+  if (text == "off") return Defragment::kOff;
+  if (text == "advice") return Defragment::kAdvice;
+  if (text == "on") return Defragment::kOn;
+  return std::nullopt;
+}
+
+Defragment defragment_for(const api::ResourceClaimSpec& spec, Defragment flag,
+                          const std::function<const api::DeviceClass*(const std::string&)>& class_of) {
+  Defragment least = flag;
+  each_class(spec, [&](const std::string& name) {
+    const api::DeviceClass* known = class_of(name);
+    if (known == nullptr) return;
+    const auto said = known->metadata.annotations.find(kDefragmentAnnotation);
+    if (said != known->metadata.annotations.end())
+      least = std::min(least, read_defragment(said->second).value_or(Defragment::kOff));
+  });
+  return least;
+}
+
 bool names_kept_class(const api::ResourceClaimSpec& spec,
                       const std::function<const api::DeviceClass*(const std::string&)>& class_of) {
-  const auto is_kept = [&](const std::string& name) {
+  bool kept = false;
+  each_class(spec, [&](const std::string& name) {
     const api::DeviceClass* known = class_of(name);
-    if (known == nullptr) return false;
+    if (known == nullptr) return;
     const auto mark = known->metadata.annotations.find(kPreemptionAnnotation);
-    return mark != known->metadata.annotations.end() && mark->second == "never";
-  };
-  return std::any_of(spec.requests.begin(), spec.requests.end(), [&](const api::DeviceRequest& request) {
-    return (request.exactly && is_kept(request.exactly->device_class_name)) ||
-           std::any_of(request.first_available.begin(), request.first_available.end(),
-                       [&](const auto& one) { return is_kept(one.device_class_name); });
+    kept = kept || (mark != known->metadata.annotations.end() && mark->second == "never");
   });
+  return kept;
 }
 
 }  // namespace dra::protocol

@@ -119,6 +119,15 @@ inline constexpr std::array kEventMeanings = std::to_array<EventMeaning>({
      "The pod belongs to a group that is placed together or not at all, and the group cannot be placed yet. On one pod "
      "of the group, once a change",
      "The note says what is missing"},
+    {"MovesAdvised", "Normal", "Pod",
+     "`--defragment=advice`: the pod would fit if the pods in the note moved, each to the place that it names; nobody "
+     "moves them",
+     "Move them, the first one first, or leave it; docs/user/preemption.md"},
+    {"MovesHeldBack", "Normal", "Pod",
+     "`--defragment=advice`: moves would make the pod fit, but are not advised, or whether they would is not known, "
+     "for "
+     "the reason in the note",
+     "The note names the limit, or what searches further; docs/user/preemption.md"},
     {"NotRecovered", "Warning", "Pod",
      "`--recover-failed-prepares=on`: the devices of the pod could not be prepared three times, and it is not made "
      "anew, "

@@ -46,6 +46,9 @@ struct Settings {
   Duration gang_hold_timeout = std::chrono::seconds(30);     // --gang-hold-timeout
   Duration gang_starvation_after = std::chrono::minutes(5);  // --gang-starvation-after
   std::vector<std::string> topology_levels;                  // --topology-levels
+  uint32_t max_moves = 4;                                    // --max-moves: for one pod that waits
+  Duration move_after = std::chrono::minutes(10);            // --move-after: no pod moves before that
+  uint32_t moves_per_hour = 20;                              // --moves-per-hour: in all
   // The controllers' own flags, by name without dashes: Controller::flags.
   std::map<std::string, std::string> flags;
   // Off only in models, to show what it is for: what pods were promised is not proven before others are evicted.

@@ -86,6 +86,7 @@ manager::ManagerOptions every_mode() {
   options.settings.scheduler_names = {"ours"};
   options.settings.flags["recreate-pinned-pods"] = "on";
   options.settings.flags["preemption"] = "on";
+  options.settings.flags["defragment"] = "advice";
   options.settings.flags["recover-failed-prepares"] = "on";
   options.lease = manager::ManagerOptions::LeaseRef{kNamespace, "dra-controller-manager"};
   options.usage = manager::ManagerOptions::LeaseRef{kNamespace, "dra-controller-manager-usage"};

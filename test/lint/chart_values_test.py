@@ -72,6 +72,8 @@ WRONG = [
     (['deviceTaintEviction="off"'], "deviceTaintEviction"),
     (['recreatePinnedPods="yess"'], "recreatePinnedPods"),
     (['preemption="yess"'], "preemption"),
+    (['defragment="on"'], "defragment"),
+    (['defragment="advice"', 'scheduling.mode="observe"'], "choose defragment=off"),
     (['recoverFailedPrepares="yess"'], "recoverFailedPrepares"),
     (['ignoreTaints=["no spaces here"]'], "ignoreTaints"),
     (['featureGates={"DRADeviceTaints":"yes"}'], "DRADeviceTaints"),
@@ -164,6 +166,7 @@ class Chart(unittest.TestCase):
 
     def test_each_mode_brings_its_roles(self):
         """Those whose conditions in files/roles.yaml hold. That file is made by the program (test chart_roles)."""
+        defaults = {"scheduling.mode": "gate", "claimTemplates": "observe", "deviceTaintEviction": "observe", "recreatePinnedPods": "off", "preemption": "off", "defragment": "off", "usage": "on"}
         defaults = {"scheduling.mode": "gate", "claimTemplates": "observe", "deviceTaintEviction": "observe", "recreatePinnedPods": "off", "preemption": "off", "recoverFailedPrepares": "off", "usage": "on"}
         for helm in HELMS:
             for settings, changed in (([], {}),
@@ -175,11 +178,13 @@ class Chart(unittest.TestCase):
                                       (['recreatePinnedPods=false'], {}),
                                       (BIND, {"scheduling.mode": "bind"}),
                                       ([*BIND, 'preemption="on"'], {"scheduling.mode": "bind", "preemption": "on"}),
+                                      (['defragment="advice"'], {"defragment": "advice"}),
                                       (['scheduling.mode="observe"'], {"scheduling.mode": "observe"})):
                 values = {**defaults, **changed}
                 roles = {name for name, conditions in role_conditions().items() if all(values[path] in allowed for path, allowed in conditions)}
                 self.assertEqual("allocation-bind" in roles, settings[:len(BIND)] == BIND)
                 self.assertEqual("preemption" in roles, 'preemption="on"' in settings)
+                self.assertEqual("defragment" in roles, settings == ['defragment="advice"'])
                 self.assertEqual("claimtemplate" in roles, settings == ['claimTemplates="own"'])
                 status, text, errors = render(helm, *settings, 'uninstall.releaseGates=false', 'policies.enabled=false')
                 self.assertEqual(status, 0, errors)

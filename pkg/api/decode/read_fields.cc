@@ -167,6 +167,7 @@ constexpr UsedAnnotation kUsedAnnotations[] = {
     {"dra-controller-manager/do-not-move", 16},          // on pods
     {"dra-controller-manager/moves-per-hour", 16},       // on pods and namespaces
     {"dra-controller-manager/preemption", 16},           // on classes
+    {"dra-controller-manager/defragment", 16},           // on classes
     {"kubernetes.io/config.mirror", 64},                 // kubelet's, on mirror pods
     {"dra-controller-manager/topology-required", 320},   // on pods and PodGroups
     {"dra-controller-manager/topology-preferred", 320},  // likewise

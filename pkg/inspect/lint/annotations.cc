@@ -63,6 +63,8 @@ std::string why_ignored(const std::string& name, const std::string& text) {
   if (name == protocol::kMovesPerHourAnnotation && !protocol::read_moves_per_hour(text))
     return quote(text) + " is not a number from 0 to " + std::to_string(protocol::kMostMovesPerHour) +
            " without a leading zero, and counts as 0";
+  if (name == protocol::kDefragmentAnnotation && !protocol::read_defragment(text))
+    return quote(text) + " is not off, advice or on, and counts as off";
   if (name == protocol::kPreemptionAnnotation && text != "never")
     return quote(text) + " is not never; leave the annotation out if pods of the class may preempt and be victims";
   const bool digits =

@@ -8,7 +8,7 @@
 // template's fields win; what admission adds to a pod (labels, tolerations, containers, default requests, the priority)
 // stays. Pods of custom resources, and snapshots, have no template.
 //
-// The rules of the pin are those of controllers/allocation/pod/release.cc. Pure.
+// The pin is removed by pkg/protocol/pin.h. Pure.
 #pragma once
 
 #include <string>
@@ -26,10 +26,6 @@ using UsedClaims = std::vector<std::shared_ptr<const api::ResourceClaim>>;
 
 // The claims of the pod that are known, also that for its extended resources; others are left out.
 UsedClaims claims_used_by(const Objects& objects, const api::Pod& pod);
-
-// Removes the node requirements that the manager added to the pod. A pod whose managed fields show that the manager
-// never wrote it stays as it is, as does a pod of a DaemonSet, which its controller pins.
-void remove_pin(api::Pod& pod, const UsedClaims& claims);
 
 // `claims`: those of `gone`. `from` may be null. The name stays, for the caller to change; uid and time are empty.
 api::Pod successor_of(const api::Pod& gone, const UsedClaims& claims, const OwnerTemplate* from);

@@ -23,6 +23,7 @@
 #include "pkg/nodes/unready.h"
 #include "pkg/protocol/device_health.h"
 #include "pkg/protocol/manager_lease.h"
+#include "pkg/protocol/moves.h"
 #include "pkg/protocol/pod_claims.h"
 
 namespace dra::inspect {
@@ -132,6 +133,26 @@ void check_classes(const State& state, Findings& findings) {
                          " does not compile: " + result.error->message.substr(0, result.error->message.find('\n')),
                      "kubectl edit deviceclass " + name);
     }
+  for (const auto& [name, one] : classes) {
+    const auto& said = one->metadata.annotations;
+    const auto warn = [&, &name = name](std::string_view annotation, const std::string& value, const std::string& why) {
+      findings.add(Health::kWarning,
+                   "annotation " + std::string(annotation) + " of class " + name + " is " + quote(value) + ", " + why,
+                   "kubectl edit deviceclass " + name + " (docs/user/preemption.md)");
+    };
+    if (const auto mark = said.find(protocol::kPreemptionAnnotation); mark != said.end() && mark->second != "never")
+      warn(mark->first, mark->second, "and only never has a meaning");
+    if (const auto mark = said.find(protocol::kDefragmentAnnotation);
+        mark != said.end() && !protocol::read_defragment(mark->second))
+      warn(mark->first, mark->second, "which is not off, advice or on, and counts as off");
+  }
+  for (const auto& [name, one] : state.objects.namespaces)
+    if (const auto mark = one->metadata.annotations.find(protocol::kMovesPerHourAnnotation);
+        mark != one->metadata.annotations.end() && !protocol::read_moves_per_hour(mark->second))
+      findings.add(Health::kWarning,
+                   "annotation " + mark->first + " of namespace " + name + " is " + quote(mark->second) +
+                       ", which is not a number from 0 to 1000, and counts as 0",
+                   "kubectl edit namespace " + name + " (docs/user/preemption.md)");
   for (const UnservedClass& one : unserved_classes(state)) findings.add(Health::kWarning, one.finding, one.to_do);
 }
 

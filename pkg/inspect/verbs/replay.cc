@@ -8,6 +8,7 @@
 #include "pkg/inspect/state/successor.h"
 #include "pkg/inspect/state/unseen.h"
 #include "pkg/inspect/verbs/pod_owners.h"
+#include "pkg/protocol/pin.h"
 
 namespace dra::inspect {
 namespace {
@@ -142,7 +143,7 @@ Objects before_decision(const Objects& objects, const std::vector<PodPtr>& pods)
     copy->node_name.clear();
     copy->extended_resource_claim_status.reset();
     copy->claims_take.reset();
-    remove_pin(*copy, claims);
+    protocol::remove_pin(*copy, claims);
     before.pods[pod->metadata.key()] = std::move(copy);
   }
   return before;

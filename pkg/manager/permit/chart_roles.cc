@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "pkg/protocol/moves.h"
 #include "pkg/protocol/promise.h"
 
 namespace dra::manager {
@@ -40,6 +41,9 @@ const std::vector<ModeValue>& mode_values() {
       {"preemption",
        {{"off", [](O& o) { o.settings.flags[std::string(protocol::kPreemptionFlag)] = "off"; }},
         {"on", [](O& o) { o.settings.flags[std::string(protocol::kPreemptionFlag)] = "on"; }}}},
+      {"defragment",
+       {{"off", [](O& o) { o.settings.flags[std::string(protocol::kDefragmentFlag)] = "off"; }},
+        {"advice", [](O& o) { o.settings.flags[std::string(protocol::kDefragmentFlag)] = "advice"; }}}},
       {"recoverFailedPrepares",
        {{"off", [](O& o) { o.settings.flags[std::string(recovery::kRecoverFlag)] = "off"; }},
         {"on", [](O& o) { o.settings.flags[std::string(recovery::kRecoverFlag)] = "on"; }}}},

@@ -118,6 +118,11 @@ Instruments::Instruments(metrics::Registry& r, std::string lease)
                            "[ALPHA] Total number of Pods deleted by the device taint eviction controller.")),
       victims_(r.counter("dra_preemption_victims_total",
                          "[ALPHA] Pods deleted so that pods of higher priority got their place.")),
+      advised_pods_(r.counter("dra_defragment_advised_pods_total",
+                              "[ALPHA] Waiting pods for which moves were advised that would make them fit.")),
+      advised_moves_(r.counter("dra_defragment_advised_moves_total", "[ALPHA] Moves of pods that were advised.")),
+      held_back_(r.counter("dra_defragment_held_back_total",
+                           "[ALPHA] Sets of moves that would make a pod fit, and that a limit an hour kept back.")),
       recovered_(
           r.counter("dra_recovered_pods_total", "[ALPHA] Pods evicted because their devices could not be prepared.")),
       eviction_seconds_(r.histogram("device_taint_eviction_controller_pod_deletion_duration_seconds",
@@ -227,6 +232,12 @@ void Instruments::record(const reconcile::Metric& metric) {
     evictions_.increment(metric.value);
   else if (metric.name == "dra_preemption_victims_total")
     victims_.increment(metric.value);
+  else if (metric.name == "dra_defragment_advised_pods_total")
+    advised_pods_.increment(metric.value);
+  else if (metric.name == "dra_defragment_advised_moves_total")
+    advised_moves_.increment(metric.value);
+  else if (metric.name == "dra_defragment_held_back_total")
+    held_back_.increment(metric.value);
   else if (metric.name == "dra_recovered_pods_total")
     recovered_.increment(metric.value);
   else if (metric.name == "device_taint_eviction_controller_pod_deletion_duration_seconds")

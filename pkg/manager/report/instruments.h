@@ -88,6 +88,7 @@ class Instruments : public MetricSink {
   metrics::Histogram& allocation_seconds_;
   metrics::Counter& evictions_;
   metrics::Counter& victims_;
+  metrics::Counter &advised_pods_, &advised_moves_, &held_back_;  // of --defragment
   metrics::Counter& recovered_;
   metrics::Histogram& eviction_seconds_;
   const std::string lease_;
