@@ -19,7 +19,7 @@ constexpr std::string_view kRailsValue =
     "`CLAIM/REQUEST + CLAIM/REQUEST by DOMAIN/ATTRIBUTE`, several separated by commas: at most 8 entries, 8 requests "
     "an entry, 1,024 bytes";
 
-constexpr std::array<UserAnnotation, 17> kUserAnnotations{{
+constexpr auto kUserAnnotations = std::to_array<UserAnnotation>({
     {"dra-controller-manager/allow-evictions", kRule,
      "the generation of the rule that may evict more pods than the guard allows", "0.1.0", "user/flags.md"},
     {"dra-controller-manager/defragment", kClass,
@@ -66,7 +66,7 @@ constexpr std::array<UserAnnotation, 17> kUserAnnotations{{
      "the name of the counter, or of the capacity, by which the devices of the class are weighed in usage, instead of "
      "the mean of all: at most 253 bytes",
      "0.1.0", "user/usage.md"},
-}};
+});
 
 constexpr std::array<std::string_view, 8> kManagerMarks{{
     "dra-controller-manager/avoided-devices",
