@@ -9,7 +9,7 @@ HELPER = "import os\n\nLIMIT = 3\n\n\ndef used():\n    return os.sep\n"
 
 class CheckPython(unittest.TestCase):
     def faults(self, text, name="test/a_test.py"):
-        """The lines that check-python prints about a script beside helper.py."""
+        """The lines that check-python prints about a script, with HELPER beside it."""
         with small_tree({name: text, "test/helper.py": HELPER}, "scripts/check-python") as root:
             status, said = run(root / "scripts/check-python")
         found = said.splitlines()[:-1]
