@@ -167,7 +167,7 @@ class Chart(unittest.TestCase):
     def test_each_mode_brings_its_roles(self):
         """Those whose conditions in files/roles.yaml hold. That file is made by the program (test chart_roles)."""
         defaults = {"scheduling.mode": "gate", "claimTemplates": "observe", "deviceTaintEviction": "observe", "recreatePinnedPods": "off", "preemption": "off", "defragment": "off", "usage": "on"}
-        defaults = {"scheduling.mode": "gate", "claimTemplates": "observe", "deviceTaintEviction": "observe", "recreatePinnedPods": "off", "preemption": "off", "recoverFailedPrepares": "off", "usage": "on"}
+        defaults = {"scheduling.mode": "gate", "claimTemplates": "observe", "deviceTaintEviction": "observe", "recreatePinnedPods": "off", "preemption": "off", "defragment": "off", "recoverFailedPrepares": "off", "usage": "on"}
         for helm in HELMS:
             for settings, changed in (([], {}),
                                       (['claimTemplates="own"'], {"claimTemplates": "own"}),
