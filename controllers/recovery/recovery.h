@@ -17,7 +17,7 @@ namespace dra::recovery {
 
 // Evictions of all owners in a minute; the others wait.
 inline constexpr size_t kMostAMinute = 60;
-// After a second device of one node failed for pods of an owner, its next pods avoid the node for this long.
+// After a second device of one pool failed for pods of an owner, its next pods avoid the node for this long.
 inline constexpr Duration kNodeIsAvoided = std::chrono::minutes(10);
 
 struct State : reconcile::State {
