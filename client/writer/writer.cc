@@ -69,11 +69,21 @@ void Writer::perform(WriteRequest write, Done done) {
 void Writer::open(const Resource& resource, Result<std::string> text, std::function<void(Answer)> then) {
   const StoreOf* known = store_of(resource);
   if (!text || known == nullptr || text->size() < kLargeAnswer) return then({std::move(text), std::nullopt});
-  auto answer = std::make_shared<Answer>(Answer{std::move(text), std::nullopt});
-  reactor_.offload([answer, decode = known->type.decode] { answer->entry = decode(*answer->text); },
-                   [answer, then = std::move(then), alive = std::weak_ptr(alive_)] {
-                     if (!alive.expired()) then(std::move(*answer));
-                   });
+  large_.push_back(
+      {std::make_shared<Answer>(Answer{std::move(text), std::nullopt}), known->type.decode, std::move(then)});
+  if (large_.size() == 1) open_next();
+}
+
+void Writer::open_next() {
+  reactor_.offload(
+      [answer = large_.front().answer, decode = large_.front().decode] { answer->entry = decode(*answer->text); },
+      [this, alive = std::weak_ptr(alive_)] {
+        if (alive.expired()) return;
+        const Large opened = std::move(large_.front());
+        large_.pop_front();
+        if (!large_.empty()) open_next();
+        opened.then(std::move(*opened.answer));
+      });
 }
 
 void Writer::finish(const std::shared_ptr<const Call>& call, Result<std::string> text) {

@@ -15,6 +15,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -108,8 +109,10 @@ class Writer {
     Result<std::string> text;
     std::optional<Result<Entry>> entry;
   };
-  // Decodes a large answer on a worker first: it takes tens of milliseconds.
+  // Decodes a large answer on a worker first: it takes tens of milliseconds. One at a time: a parser takes 14 times the
+  // memory of the text (pkg/api/decode/wire_value.cc).
   void open(const Resource& resource, Result<std::string> text, std::function<void(Answer)> then);
+  void open_next();
   void finish(const std::shared_ptr<const Call>& call, Result<std::string> text);
   Handle send(const WriteRequest& write, RestClient::Done done);
   Result<Written> answered(const WriteRequest& write, Answer answer);
@@ -120,6 +123,11 @@ class Writer {
   Handle take(uint64_t call);
 
   static constexpr size_t kLargeAnswer = 64 * 1024;
+  struct Large {
+    std::shared_ptr<Answer> answer;
+    std::function<Result<Entry>(std::string_view)> decode;
+    std::function<void(Answer)> then;
+  };
 
   Reactor& reactor_;
   RestClient& client_;
@@ -128,6 +136,7 @@ class Writer {
   uint64_t term_ = 0;
   std::map<std::string, StoreOf> stores_;
   std::map<uint64_t, Handle> calls_;
+  std::deque<Large> large_;  // at most as many as there are requests in flight; the first one is being decoded
   // "uid/" and "uid/status" of objects whose metadata or status no patch can change: their writes are PUTs at once.
   // Forgotten all at once when full, which costs each of them one refused patch.
   static constexpr size_t kMostUnpatchable = 4096;

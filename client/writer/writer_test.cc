@@ -19,6 +19,23 @@ using testing::FakeServer;
 const Resource kLeases{"coordination.k8s.io", "v1", "leases", "Lease", true};
 const std::string kPath = "/apis/coordination.k8s.io/v1/leases";
 
+// Counts how much is at work beside the main thread.
+class CountedWorkers : public SimReactor {
+ public:
+  using SimReactor::SimReactor;
+  void offload(Task work, Task done) override {
+    most = std::max(most, ++at_work_);
+    SimReactor::offload(std::move(work), [this, done = std::move(done)] {
+      --at_work_;
+      done();
+    });
+  }
+  size_t most = 0;
+
+ private:
+  size_t at_work_ = 0;
+};
+
 struct World {
   World() {
     ReflectorOptions options;
@@ -29,7 +46,7 @@ struct World {
     reactor.run_until_idle();
   }
   ManualClock clock;
-  SimReactor reactor{clock};
+  CountedWorkers reactor{clock};
   SeededRandom random{1};
   FakeServer server{reactor};
   InProcessTransport inner{reactor, server};
@@ -328,6 +345,24 @@ TEST(Writer, ADestroyedWriterCallsNobody) {
   w.reactor.run_until_idle();
   EXPECT_EQ(brief, nullptr);
   EXPECT_FALSE(called);
+}
+
+// Their parsers take many times the memory of the text: a tenant with the largest objects chooses how many there are.
+TEST(Writer, LargeAnswersAreDecodedOneAtATimeAndInOrder) {
+  World w;
+  std::vector<std::string> told;
+  for (const std::string name : {"a", "b", "c"}) w.put(name, "x");
+  w.reactor.run_until_idle();
+  w.informer->stop();
+  w.reactor.most = 0;
+  for (const std::string name : {"a", "b", "c"})
+    w.writer.perform(World::patch(name, std::string(100'000, 'y')), [&told, name](const Result<Written>& answer) {
+      ASSERT_TRUE(answer);
+      told.push_back(name);
+    });
+  w.reactor.run_until_idle();
+  EXPECT_EQ(told, (std::vector<std::string>{"a", "b", "c"}));
+  EXPECT_EQ(w.reactor.most, 1U);
 }
 
 // A large answer is decoded on a worker; the outcomes are the same.
