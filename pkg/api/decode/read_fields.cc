@@ -153,7 +153,7 @@ constexpr UsedAnnotation kUsedAnnotations[] = {
     {"dra-controller-manager/usage-counter", 256},  // on classes
     {"dra-controller-manager/shared-silicon", 16},  // on classes
     {"dra-controller-manager/shares", 4097},        // on classes; a value longer than 4,096 is refused
-    {"dra-controller-manager/identities", 16'384},  // on claims (pkg/identity/record.h)
+    {"dra-controller-manager/identities", 16'384},  // on claims (pkg/inventory/noted.h)
     {"dra-controller-manager/history", 1024},       // on pods (pkg/protocol/history.h)
     {"dra-controller-manager/prefer", 513},         // on claims; a value longer than 512 is ignored
     // On claims, pods and PodGroups (pkg/alignment); a value longer than 1,024 is refused.
