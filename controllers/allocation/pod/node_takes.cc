@@ -18,6 +18,11 @@ namespace {
 // After this many writes of the pod's status without effect, the API server is taken not to keep the field.
 constexpr uint64_t kMostLostWrites = 3;
 
+// Most clusters have no such devices. What a status says of earlier ones is removed.
+bool may_take(const PodContext& context) {
+  return context.tools.inventory.any_takes() || context.pod.claims_take;
+}
+
 // What the results take; false: a device is not published, so it is not known.
 bool add_results(const inventory::Inventory& inventory, const api::AllocationResult& allocation,
                  inventory::Taken& sum) {
@@ -100,7 +105,7 @@ std::string why_not_alone(const PodContext& context, const protocol::ClaimState&
 
 std::vector<api::ClaimTakes> takes_of(const PodContext& context) {
   std::vector<api::ClaimTakes> takes;
-  if (!context.tools.inventory.any_takes()) return takes;
+  if (!may_take(context)) return takes;
   for (const protocol::ClaimState& state : context.state.claims)
     if (state.allocated()) add_claim(context, *state.claim, *state.claim->status.allocation, takes);
   return sorted(std::move(takes));
@@ -116,7 +121,7 @@ std::vector<api::ClaimTakes> takes_with(const PodContext& context, const allocat
 }
 
 std::optional<api::Pod> pod_with_takes(const PodContext& context) {
-  if (context.role != Role::kToBind || !context.tools.inventory.any_takes()) return std::nullopt;
+  if (context.role != Role::kToBind || !may_take(context)) return std::nullopt;
   std::vector<api::ClaimTakes> takes = takes_of(context);
   if (takes.empty() && !context.pod.claims_take) return std::nullopt;
   std::optional<api::Pod> pod = context.pod;
@@ -168,7 +173,7 @@ bool takes_alone(const PodContext& context, ReconcileResult& out) {
 
 bool publish_takes(const PodContext& context, const nodes::NodeChoice& choice, ReconcileResult& out) {
   const api::Pod& pod = context.pod;
-  if (!context.tools.inventory.any_takes()) return true;
+  if (!may_take(context)) return true;
   const std::vector<api::ClaimTakes> takes = takes_of(context);
   if (says(pod, takes)) return true;
   const std::string tally = pod.metadata.uid + "/node-resources";

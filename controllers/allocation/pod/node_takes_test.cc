@@ -194,6 +194,22 @@ TEST_F(NodeTakes, AStatusOfEarlierDevicesIsReplaced) {
   EXPECT_EQ(pass(), "bind p");
 }
 
+TEST_F(NodeTakes, AStatusIsRemovedIfDevicesTakeNothingAnyMore) {
+  for (const std::string node : {"n1", "n2"})
+    inventory.apply_slice(test::local_slice("gpu.example.com", node, "gpu-", 2));
+  put_claim("c");
+  api::Pod pod = make_pod("p", "c");
+  pod.claims_take = std::vector<api::ClaimTakes>{{"c", {{"cpu", "100"}}}};
+  put(pod);
+  EXPECT_EQ(pass(), "allocate c");
+  allocate("c", "p");
+  EXPECT_EQ(pass(), "publish-node-resources p");
+  EXPECT_EQ(status(), Json::parse(R"({"nodeAllocatableResourceClaimStatuses": null})"));
+  pod.claims_take.reset();
+  put(pod);
+  EXPECT_EQ(pass(), "bind p");
+}
+
 TEST_F(NodeTakes, AServerThatDropsTheStatusIsNamed) {
   put_claim("c");
   put(make_pod("p", "c"));
