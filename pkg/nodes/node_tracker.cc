@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "pkg/api/pod_bounds.h"
 #include "pkg/api/selectors.h"
@@ -193,21 +194,25 @@ std::vector<gang::Resources> NodeTracker::left_for(const std::vector<const api::
 std::function<api::Quantity(const std::string&, const std::string&)> NodeTracker::room_for(const api::Pod& pod) const {
   Result<placement::RoomForDevices> room = placement::RoomForDevices::of(pod);
   if (!room) return nullptr;
-  std::vector<const placement::PlacedPod*> aside;
-  if (const placement::PlacedPod* self = cluster_.pod(pod.metadata.uid)) aside.push_back(self);
+  // Copies: a search that supposes pods puts others in their place.
+  std::vector<std::pair<placement::NodeIndex, placement::Charge>> aside;
+  const auto set_aside = [&](const std::string& uid) {
+    if (const placement::PlacedPod* counted = cluster_.pod(uid)) aside.emplace_back(counted->node, counted->charge);
+  };
+  set_aside(pod.metadata.uid);
   size_t lower = 0;
   for (const auto& [uid, priority] : nominated_) {
     if (priority >= pod.priority || uid == pod.metadata.uid || lower >= kMaxSetAside) continue;
     ++lower;
-    if (const placement::PlacedPod* counted = cluster_.pod(uid)) aside.push_back(counted);
+    set_aside(uid);
   }
   return [this, room = std::move(*room), aside = std::move(aside)](const std::string& name,
                                                                    const std::string& resource) -> api::Quantity {
     const auto node = cluster_.find_node(name);
     if (!node) return api::Quantity::from_int64(-1);
     int64_t left = left_on(cluster_.row(*node), cluster_.rest(*node), resource);
-    for (const placement::PlacedPod* one : aside)
-      if (one->node == *node) left = placement::saturating_add(left, charged(one->charge, resource));
+    for (const auto& [where, charge] : aside)
+      if (where == *node) left = placement::saturating_add(left, charged(charge, resource));
     return room.beside(resource, left);
   };
 }
