@@ -287,7 +287,7 @@ class Allocator::Impl {
     half.steps /= 2;
     half.time /= 2;
     meter_.begin_slice(half);
-    std::shared_ptr<const Plan> plan = plan_for(request);
+    std::shared_ptr<const Plan> plan = plan_for(request, 0, false, counts_takes(request));
     Reasons reasons;
     if (plan->unfinished) {
       charge_share(ns);
@@ -355,8 +355,24 @@ class Allocator::Impl {
   }
 
   FoundNodes find_once(const Request& request, uint32_t ties, bool apart, std::span<const NodeId> order, size_t limit) {
+    if (!counts_takes(request)) return find_by(request, plan_for(request, ties, apart), false, order, limit);
+    FoundNodes found = find_by(request, plan_for(request, ties, apart, true), true, order, limit);
+    if (found.outcome != Outcome::kFeasible || found.decisions.front().takes_of_node) return found;
+    // None of the devices takes anything: the strategy chooses, without those that would.
+    const uint64_t steps = found.steps;
+    FoundNodes plain = find_by(request, plan_for(request, ties, apart), false, order, limit);
+    if (plain.outcome == Outcome::kInfeasible) return found;
+    plain.steps += steps;
+    return plain;
+  }
+
+  bool counts_takes(const Request& request) const {
+    return request.room && device_index_.any_takes() && !options_.strict_selector_errors;
+  }
+
+  FoundNodes find_by(const Request& request, std::shared_ptr<const Plan> plan, bool first_fit,
+                     std::span<const NodeId> order, size_t limit) {
     FoundNodes found;
-    std::shared_ptr<const Plan> plan = plan_for(request, ties, apart);
     if (plan->unfinished) {
       found.outcome = Outcome::kUnfinished;
     } else if (refused(*plan, found.outcome, found.error)) {
@@ -364,7 +380,7 @@ class Allocator::Impl {
     } else if (limit > 0) {
       std::string unknown;
       const Strategy strategy = request.strategy ? *request.strategy : strategy_of(*plan, unknown);
-      found = strategy == Strategy::kFirstFit || options_.strict_selector_errors
+      found = first_fit || strategy == Strategy::kFirstFit || options_.strict_selector_errors
                   ? node_search_.find(*plan, request, order, limit)
                   : best_fit_.find(*plan, request, strategy, order);
       found.class_of_unknown_strategy = std::move(unknown);
@@ -483,9 +499,10 @@ class Allocator::Impl {
   }
 
   // Never null. The caller must have begun a slice.
-  std::shared_ptr<const Plan> plan_for(const Request& request, uint32_t ties = 0, bool apart = false) {
+  std::shared_ptr<const Plan> plan_for(const Request& request, uint32_t ties = 0, bool apart = false,
+                                       bool takes = false) {
     trim();
-    uint64_t hash = request.claims.size() | uint64_t{ties} << 32 | uint64_t{apart} << 31;
+    uint64_t hash = request.claims.size() | uint64_t{ties} << 32 | uint64_t{apart} << 31 | uint64_t{takes} << 30;
     for (const auto& claim : request.claims) {
       DRA_CHECK(claim != nullptr);
       hash = (hash ^ reinterpret_cast<uintptr_t>(claim.get())) * 0x9e3779b97f4a7c15ull;
@@ -497,12 +514,13 @@ class Allocator::Impl {
       hash = (hash ^ std::hash<std::string>{}(rule.text)) * 0x9e3779b97f4a7c15ull;
     std::shared_ptr<Plan>& plan = plans_[hash];
     const bool same = plan != nullptr && plan->classes_version == device_index_.classes_version() &&
-                      plan->claims == request.claims && plan->apart == apart && are_ties(*plan, request, ties) &&
-                      plan->lists == request.lists;
+                      plan->claims == request.claims && plan->apart == apart && plan->counts_takes == takes &&
+                      are_ties(*plan, request, ties) && plan->lists == request.lists;
     if (same && !plan->unfinished) return plan;
     if (!same) {
       if (plan) plan_bytes_ -= plan->bytes;
-      plan = begin_plan(request.claims, ties_of(request, ties), request.pairs, request.lists, apart, device_index_);
+      plan =
+          begin_plan(request.claims, ties_of(request, ties), request.pairs, request.lists, apart, takes, device_index_);
       plan_begun_ = true;
     }
     plan_bytes_ -= plan->bytes;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -63,6 +64,10 @@ struct Options {
   bool quantity_operators = false;  // pkg/cel EnvironmentOptions
 };
 
+// How much devices of the request may take of the node's resource beside what its pods request ("cpu", "memory",
+// "ephemeral-storage", "hugepages-2Mi"); below zero: nothing. Constant while a call runs.
+using RoomOnNode = std::function<api::Quantity(NodeId, const std::string& resource)>;
+
 struct Request {
   // Of one pod, in the pod's order; allocated together or not at all. Must not be null. Plans are cached per object, so
   // pass the store's object, not a copy.
@@ -85,6 +90,10 @@ struct Request {
   std::vector<ValueList> lists;
   // Groups of devices that must share a value of an attribute; hard. At most alignment::kMaxEntries.
   std::vector<PairRule> pairs;
+  // For find_nodes and explain: set, devices that take something of their node (pkg/inventory/node_takes.h) are given,
+  // as many as there is room for; then first-fit chooses, whatever the strategy. Otherwise such devices are refused.
+  // Not with strict_selector_errors.
+  RoomOnNode room;
 };
 
 enum class Outcome : uint8_t {
@@ -110,6 +119,7 @@ struct Decision {
   std::string reason;
   // The Request::preferences that are met, as bits.
   uint32_t met = 0;
+  bool takes_of_node = false;  // some of its devices take something of the node (Request::room)
 };
 
 struct FoundNodes {
@@ -127,6 +137,9 @@ struct FoundNodes {
   uint32_t slices = 0;          // of the attempt, so far
   // A class whose kStrategyAnnotation names no known strategy: it was ignored.
   std::string class_of_unknown_strategy;
+  // Where nothing fits and Request::room was too small for some choice of devices: the first such node and resource,
+  // "node n: devices would take 3 cpu, and there is room for 900m". Capacity that becomes free may change the answer.
+  std::string short_of_room;
   Duration ask_again{};  // kUnfinished: do not call again before this time has passed, for the sake of other namespaces
 };
 

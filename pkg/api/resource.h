@@ -93,6 +93,15 @@ struct DeviceTaint {
   bool operator==(const DeviceTaint&) const = default;
 };
 
+// What one device takes of a resource of its node (KEP-5517, `nodeAllocatableResourceMappings` of 1.36): what it
+// consumes of a capacity, or one, times the multiplier.
+struct DeviceTake {
+  std::string resource;    // "cpu"
+  std::string capacity;    // the name in consumedCapacity; empty: none
+  std::string multiplier;  // a quantity; empty: 1
+  bool operator==(const DeviceTake&) const = default;
+};
+
 struct Device {
   std::string name;
   std::map<std::string, DeviceAttribute, std::less<>> attributes;  // key: "name" or "domain/name"
@@ -106,6 +115,9 @@ struct Device {
   std::vector<std::string> binding_conditions;
   std::vector<std::string> binding_failure_conditions;
   bool allow_multiple_allocations = false;
+  // By name of the resource. The field is in ResourceSlice::unknown as well: whoever does not count it refuses the
+  // device. Absent where an entry cannot be read as a whole.
+  Rare<std::vector<DeviceTake>> takes_of_node;
   bool operator==(const Device&) const = default;
 };
 

@@ -124,6 +124,8 @@ template <class F>
 void DeviceIndex::change_slices(Pool& pool, const PoolBefore& before, const SliceTable* added, F&& change) {
   const int64_t generation = pool.generation;
   const std::unique_ptr<SliceTable> gone = change();
+  if (gone && !gone->takes.empty()) --taking_slices_;
+  if (added != nullptr && !added->takes.empty()) ++taking_slices_;
   if (gone) silicon_.note_slice(pool, *gone, -1);
   if (gone && added != nullptr) silicon_.note_replaced(*gone, *added);
   after_change(pool, before);

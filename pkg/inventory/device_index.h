@@ -92,6 +92,8 @@ class DeviceIndex {
   // Null if the number is not in use.
   const Pool* pool(PoolId id) const { return pools_[id].get(); }
   const Pool* find_pool(std::string_view driver, std::string_view name) const;
+  // Some device takes something of its node (node_takes.h).
+  bool any_takes() const { return taking_slices_ > 0; }
   const std::vector<PoolId>& pools_naming(NodeId node) const { return node_at(node).named_by; }
   // What the pool is to the node; as a whole if the node sees none of its devices.
   Judgement judge(const Pool& pool, NodeId node) const;
@@ -209,6 +211,7 @@ class DeviceIndex {
   std::unordered_map<std::string, PoolId, StringHash, std::equal_to<>> pool_index_;
   std::unordered_map<std::string, PoolId, StringHash, std::equal_to<>> slice_pool_;
   std::vector<PoolId> wide_pools_;
+  size_t taking_slices_ = 0;                  // with devices that take something of their node
   std::vector<std::unique_ptr<Node>> nodes_;  // null: no longer known
   const Node unknown_;
   std::unordered_map<std::string, NodeId, StringHash, std::equal_to<>> node_index_;

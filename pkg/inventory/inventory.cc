@@ -382,6 +382,18 @@ size_t Inventory::count_selected(const api::DeviceTaintRule& rule) const {
   return count;
 }
 
+bool Inventory::any_takes() const {
+  return device_index_->any_takes();
+}
+
+const NodeTakes* Inventory::takes_of(const DeviceName& name, bool& known) const {
+  const Pool* pool = device_index_->find_pool(name.driver, name.pool);
+  const StrId text = pool == nullptr ? kNoStr : device_index_->strings().find(name.device);
+  const uint32_t device = text == kNoStr ? kNone : pool->find_device(text);
+  known = device != kNone;
+  return known ? pool->takes(device) : nullptr;
+}
+
 bool Inventory::any_taints(std::string_view driver, std::string_view name) const {
   const Pool* pool = device_index_->find_pool(driver, name);
   return pool != nullptr && device_index_->any_taints(*pool);

@@ -25,6 +25,7 @@
 #include "pkg/api/resource.h"
 #include "pkg/inventory/device.h"
 #include "pkg/inventory/features.h"
+#include "pkg/inventory/node_takes.h"
 
 namespace dra::api {
 struct Node;
@@ -95,6 +96,11 @@ class Inventory {
   // The devices of a pool in allocation order (slice name, list position).
   std::vector<DeviceInfo> devices(PoolId pool) const;
   std::optional<DeviceInfo> device(const DeviceName& name) const;
+  // Some device takes something of its node (node_takes.h).
+  bool any_takes() const;
+  // What the device takes; null: nothing, or it is refused to everybody. `known`: it is published. Valid until the next
+  // change.
+  const NodeTakes* takes_of(const DeviceName& name, bool& known) const;
   // Of several devices of this name, the one that the node can use; else the first.
   std::optional<DeviceInfo> device_on(const DeviceName& name, std::string_view node) const;
   // One taint of a device, and the uid of the DeviceTaintRule it comes from (empty: from the slice).

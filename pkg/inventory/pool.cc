@@ -134,6 +134,14 @@ const std::string& Pool::why_refused(uint32_t device) const {
   return found == slice.refused.end() ? none : slice.refusals[found->second];
 }
 
+const NodeTakes* Pool::takes(uint32_t device) const {
+  if (!refused.empty() || !refuses_some) return nullptr;
+  uint32_t local;
+  const SliceTable& slice = slice_of(device, &local);
+  const auto found = slice.takes.find(local);
+  return found == slice.takes.end() ? nullptr : &found->second;
+}
+
 uint32_t Pool::find_device(StrId device_name) const {
   uint32_t lowest = kNone;
   for_each_named(device_name, [&lowest](uint32_t device) { lowest = std::min(lowest, device); });

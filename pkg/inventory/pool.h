@@ -105,6 +105,10 @@ class Pool {
   // is not.
   const std::string& why_refused(uint32_t device) const;
   bool refuses(uint32_t device) const { return !refused.empty() || (flags(device) & kRefused) != 0; }
+  // What the device takes of its node, if that is all that refuses it; null: it takes nothing, or stays refused.
+  const NodeTakes* takes(uint32_t device) const;
+  // The same for a request that counts what devices take of their node.
+  bool refuses_even_counted(uint32_t device) const { return refuses(device) && takes(device) == nullptr; }
   bool refuses_any() const { return !refused.empty() || refuses_some; }
   const CapacityShape& shape(uint32_t device) const {
     uint32_t local;

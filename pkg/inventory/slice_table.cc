@@ -165,7 +165,7 @@ SliceTable::SliceTable(const api::ResourceSlice& slice, Strings& strings, ShapeC
   for (size_t i = 0; i < count; ++i)
     add_device(slice.devices[i], i == 0 ? nullptr : &slice.devices[i - 1], shape_cache);
   add_counter_sets(slice.shared_counters);
-  if (slice.unknown) refuse(slice, features.ignored_fields);
+  if (slice.unknown) refuse(slice, features);
   follow_gates(slice, features);
   make_marks();
   attrs.shrink_to_fit();
@@ -210,12 +210,12 @@ bool SliceTable::same_as(const SliceTable& other) const {
   return name == other.name && driver == other.driver && pool == other.pool && generation == other.generation &&
          announced == other.announced && where == other.where && has_counter_sets == other.has_counter_sets &&
          problem == other.problem && pool_refused == other.pool_refused && refused == other.refused &&
-         refusals == other.refusals && names == other.names && flags == other.flags && attr_first == other.attr_first &&
-         attrs == other.attrs && shape_of == other.shape_of && same_shapes && use_first == other.use_first &&
-         uses == other.uses && amounts == other.amounts && bare_sets == other.bare_sets &&
-         taints_of == other.taints_of && taint_sets == other.taint_sets && device_where == other.device_where &&
-         conditions == other.conditions && counter_sets == other.counter_sets && groups == other.groups &&
-         hidden == other.hidden && skip_operations == other.skip_operations;
+         takes == other.takes && refusals == other.refusals && names == other.names && flags == other.flags &&
+         attr_first == other.attr_first && attrs == other.attrs && shape_of == other.shape_of && same_shapes &&
+         use_first == other.use_first && uses == other.uses && amounts == other.amounts &&
+         bare_sets == other.bare_sets && taints_of == other.taints_of && taint_sets == other.taint_sets &&
+         device_where == other.device_where && conditions == other.conditions && counter_sets == other.counter_sets &&
+         groups == other.groups && hidden == other.hidden && skip_operations == other.skip_operations;
 }
 
 void SliceTable::note(std::string text) {
@@ -235,7 +235,8 @@ void SliceTable::follow_gates(const api::ResourceSlice& slice, const Features& f
            "enable the gate in the cluster and by --feature-gates=DRADeviceCompatibilityGroups=true";
 }
 
-void SliceTable::refuse(const api::ResourceSlice& slice, const api::IgnoredFields& ignored) {
+void SliceTable::refuse(const api::ResourceSlice& slice, const Features& features) {
+  const api::IgnoredFields& ignored = features.ignored_fields;
   const api::UnknownFields& unknown = *slice.unknown;
   const std::string of_slice = "ResourceSlice " + quote(name) + ": ";
   std::vector<bool> of_devices(unknown.fields.size(), false);
@@ -246,6 +247,7 @@ void SliceTable::refuse(const api::ResourceSlice& slice, const api::IgnoredField
     flags[one.device] |= kRefused;
     refused.try_emplace(one.device, one.field);
   }
+  if (!refused.empty()) find_takes(slice, ignored, features);
   if (!refused.empty())
     for (const api::UnknownField& field : unknown.fields) refusals.push_back(of_slice + api::why_refused(field));
   // More than are recorded: some may concern the pool.
@@ -254,6 +256,18 @@ void SliceTable::refuse(const api::ResourceSlice& slice, const api::IgnoredField
     if (!of_devices[i] && !api::is_ignored(unknown.fields[i], ignored))
       pool_refused = of_slice + api::why_refused(unknown.fields[i]);
   widen(unknown, ignored);
+}
+
+void SliceTable::find_takes(const api::ResourceSlice& slice, const api::IgnoredFields& ignored,
+                            const Features& features) {
+  for (const auto& [device, field] : refused)
+    if (std::optional<NodeTakes> found = node_takes_of(slice.devices[device], features.consumable))
+      takes.emplace(device, std::move(*found));
+  for (const api::UnknownFields::OfDevice& one : slice.unknown->devices) {
+    const api::UnknownField& field = slice.unknown->fields[one.field];
+    if (!field.field.ends_with(".nodeAllocatableResourceMappings") && !api::is_ignored(field, ignored))
+      takes.erase(one.device);
+  }
 }
 
 // Where it may be: of a refused slice or device that is nowhere by what is known, or by a node selector that is not

@@ -21,6 +21,7 @@
 #include "pkg/inventory/compatibility.h"
 #include "pkg/inventory/features.h"
 #include "pkg/inventory/hash128.h"
+#include "pkg/inventory/node_takes.h"
 #include "pkg/inventory/strings.h"
 
 namespace dra::inventory {
@@ -206,6 +207,8 @@ class SliceTable {
   std::string pool_refused;
   std::map<uint32_t, uint32_t> refused;  // by device; into `refusals`
   std::vector<std::string> refusals;
+  // Of the devices that are refused only because of what they take of their node, where that can be counted.
+  std::map<uint32_t, NodeTakes> takes;
 
   // one entry per device
   std::vector<StrId> names;
@@ -247,7 +250,8 @@ class SliceTable {
   void add_counter_sets(const std::vector<api::CounterSet>& sets);
   Where make_where(const std::string& node, const std::optional<api::NodeSelector>& selector, bool all);
   void note(std::string text);
-  void refuse(const api::ResourceSlice& slice, const api::IgnoredFields& ignored);
+  void refuse(const api::ResourceSlice& slice, const Features& features);
+  void find_takes(const api::ResourceSlice& slice, const api::IgnoredFields& ignored, const Features& features);
   void widen(const api::UnknownFields& unknown, const api::IgnoredFields& ignored);
 
   Strings& strings_;

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -132,6 +133,12 @@ class NodeChooser {
   virtual std::vector<gang::Resources> left_for(const std::vector<const api::Pod*>& /*pods*/,
                                                 const std::vector<std::string>& /*nodes*/) const {
     return {};
+  }
+  // How much more devices of the pod may take of each node, by name and resource (placement::RoomForDevices). Empty:
+  // unknown. Valid until the next change.
+  virtual std::function<api::Quantity(const std::string& node, const std::string& resource)> room_for(
+      const api::Pod&) const {
+    return nullptr;
   }
   // Counts the pod on the node until stop_supposing(), within
   // one search (controllers/allocation/pod/group_nodes.h). Undo in reverse order.

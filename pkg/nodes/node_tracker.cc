@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "pkg/api/pod_bounds.h"
 #include "pkg/api/selectors.h"
@@ -21,6 +22,23 @@ bool is_spread_by_default(const api::Pod& pod) {
   const api::OwnerReference* owner = pod.metadata.controller();
   return owner && pod.topology_spread.empty() &&
          (owner->kind == "ReplicaSet" || owner->kind == "StatefulSet" || owner->kind == "ReplicationController");
+}
+
+int64_t left_on(const placement::NodeRow& row, const placement::NodeRest& rest, const std::string& resource) {
+  const auto minus = [](int64_t a, int64_t b) { return placement::saturating_add(a, -b); };
+  if (resource == "cpu") return minus(row.cpu, row.used_cpu);
+  if (resource == "memory") return minus(row.memory, row.used_memory);
+  if (resource == "ephemeral-storage") return minus(row.ephemeral_storage, row.used_ephemeral_storage);
+  return minus(placement::amount_of(rest.allocatable, resource), placement::amount_of(rest.used, resource));
+}
+
+int64_t charged(const placement::Charge& charge, const std::string& resource) {
+  if (resource == "cpu") return charge.cpu;
+  if (resource == "memory") return charge.memory;
+  if (resource == "ephemeral-storage") return charge.ephemeral_storage;
+  for (const auto& [name, amount] : charge.others)
+    if (name == resource) return amount;
+  return 0;
 }
 
 }  // namespace
@@ -72,13 +90,14 @@ void NodeTracker::set_pod(const api::Pod& pod) {
   if (!pod.node_name.empty()) {
     nominated_.erase(uid);
     volumes_.forget(uid);
+    takes_.erase(uid);
     return cluster_.set_pod(pod, pod.node_name, false);
   }
   const placement::PlacedPod* counted = cluster_.pod(uid);
   const bool was_nominated = nominated_.contains(uid);
   // An assumption about the pod stays, with the pod as it is now.
   if (counted && counted->assumed && !was_nominated)
-    return cluster_.set_pod(pod, std::string(cluster_.rest(counted->node).name), true);
+    return count_assumed(pod, std::string(cluster_.rest(counted->node).name));
   if (protocol::is_nominated_by_others(pod) && !pod.metadata.deleting()) {
     nominated_[uid] = pod.priority;
     return cluster_.set_pod(pod, pod.nominated_node_name, true);
@@ -90,10 +109,20 @@ void NodeTracker::remove_pod(const std::string& uid) {
   if (const placement::PlacedPod* counted = cluster_.pod(uid)) changes(cluster_.rest(counted->node).name);
   nominated_.erase(uid);
   volumes_.forget(uid);
+  takes_.erase(uid);
   cluster_.remove_pod(uid);
 }
 
-void NodeTracker::assume(const api::Pod& pod, const std::string& node) {
+void NodeTracker::count_assumed(const api::Pod& pod, const std::string& node) {
+  const auto takes = takes_.find(pod.metadata.uid);
+  if (takes == takes_.end()) return cluster_.set_pod(pod, node, true);
+  api::Pod counted = pod;
+  counted.claims_take = takes->second;
+  cluster_.set_pod(counted, node, true);
+}
+
+void NodeTracker::assume(const api::Pod& pod, const std::string& node,
+                         std::optional<std::vector<api::ClaimTakes>> takes) {
   if (!pod.node_name.empty() || pod.terminal()) return;
   const std::string& uid = pod.metadata.uid;
   const placement::PlacedPod* counted = cluster_.pod(uid);
@@ -101,7 +130,8 @@ void NodeTracker::assume(const api::Pod& pod, const std::string& node) {
   if (counted) changes(cluster_.rest(counted->node).name);
   const bool moves = !counted || cluster_.rest(counted->node).name != node;
   nominated_.erase(uid);
-  cluster_.set_pod(pod, node, true);
+  if (takes) takes->empty() ? void(takes_.erase(uid)) : void(takes_.insert_or_assign(uid, std::move(*takes)));
+  count_assumed(pod, node);
   if (pod.volumes.empty() || (!moves && volumes_.has(uid))) return;
   volumes_.forget(uid);
   volumes_.assume(uid, pod.metadata.ns, node, plan(pod, node));
@@ -158,6 +188,33 @@ std::vector<gang::Resources> NodeTracker::left_for(const std::vector<const api::
     here.pods += row.max_pods - row.pods;
   }
   return left;
+}
+
+// As decide(): the pod itself does not count, nor nominated pods of lower priority.
+std::function<api::Quantity(const std::string&, const std::string&)> NodeTracker::room_for(const api::Pod& pod) const {
+  Result<placement::RoomForDevices> room = placement::RoomForDevices::of(pod);
+  if (!room) return nullptr;
+  // Copies: a search that supposes pods puts others in their place.
+  std::vector<std::pair<placement::NodeIndex, placement::Charge>> aside;
+  const auto set_aside = [&](const std::string& uid) {
+    if (const placement::PlacedPod* counted = cluster_.pod(uid)) aside.emplace_back(counted->node, counted->charge);
+  };
+  set_aside(pod.metadata.uid);
+  size_t lower = 0;
+  for (const auto& [uid, priority] : nominated_) {
+    if (priority >= pod.priority || uid == pod.metadata.uid || lower >= kMaxSetAside) continue;
+    ++lower;
+    set_aside(uid);
+  }
+  return [this, room = std::move(*room), aside = std::move(aside)](const std::string& name,
+                                                                   const std::string& resource) -> api::Quantity {
+    const auto node = cluster_.find_node(name);
+    if (!node) return api::Quantity::from_int64(-1);
+    int64_t left = left_on(cluster_.row(*node), cluster_.rest(*node), resource);
+    for (const auto& [where, charge] : aside)
+      if (where == *node) left = placement::saturating_add(left, charged(charge, resource));
+    return room.beside(resource, left);
+  };
 }
 
 void NodeTracker::suppose(const api::Pod& pod, const std::string& node) {

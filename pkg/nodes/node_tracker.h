@@ -50,7 +50,10 @@ class NodeTracker : public NodeChooser {
   // The pod as the stream has it: it counts if it is bound and has not ended.
   void set_pod(const api::Pod& pod);
   void remove_pod(const std::string& uid);
-  void assume(const api::Pod& pod, const std::string& node);
+  // `takes`: what its claims take of the node (KEP-5517) until it is bound, whatever its status says; nullopt: as
+  // before.
+  void assume(const api::Pod& pod, const std::string& node,
+              std::optional<std::vector<api::ClaimTakes>> takes = std::nullopt);
   void forget(const std::string& uid);
   void forget_all();
   uint64_t decision() const { return cluster_.decision(); }
@@ -102,6 +105,7 @@ class NodeTracker : public NodeChooser {
   std::optional<gang::Resources> takes(const api::Pod& pod) const override;
   std::vector<gang::Resources> left_for(const std::vector<const api::Pod*>& pods,
                                         const std::vector<std::string>& nodes) const override;
+  std::function<api::Quantity(const std::string&, const std::string&)> room_for(const api::Pod& pod) const override;
   void suppose(const api::Pod& pod, const std::string& node) override;
   void stop_supposing(const api::Pod& pod) override;
   uint64_t version() const override { return version_; }
@@ -144,6 +148,8 @@ class NodeTracker : public NodeChooser {
   void drop_avoided(const api::Pod& pod, NodeChoice& choice) const;
   // " persistentvolumeclaim ... names StorageClass ..., which does not exist."; empty: all exist.
   std::string absent_class(const api::Pod& pod) const;
+  // Counts the unbound pod on the node, with what its claims take.
+  void count_assumed(const api::Pod& pod, const std::string& node);
   void changes(std::string_view node);
   void changes_everywhere() { changed_everywhere_ = ++version_; }
   // Whether something changed on the node since that version; what affects pods elsewhere, as terms do, aside.
@@ -169,6 +175,7 @@ class NodeTracker : public NodeChooser {
     std::shared_ptr<const placement::Decision> decision;
   };
   Chosen last_;
+  std::unordered_map<std::string, std::vector<api::ClaimTakes>> takes_;  // of assumed pods, by uid; few have some
   ChoiceCache choices_;
   uint64_t version_ = 0, shapes_version_ = 0;
   // Versions of the latest change that may concern every node, and of the latest ones on a single node. At most

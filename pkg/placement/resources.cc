@@ -236,6 +236,29 @@ Charge bound_charge(const api::Pod& pod) {
   return charge_of(requests, totals(pod, scored).value_or(Exact{}), pod);
 }
 
+Result<RoomForDevices> RoomForDevices::of(const api::Pod& pod) {
+  Result<Exact> requested = totals(pod, {});
+  if (!requested) return fail(requested.error());
+  RoomForDevices room;
+  room.requested_ = std::move(*requested);
+  if (!pod.pod_requests) return room;
+  const Exact whole = exact_of(*pod.pod_requests).value_or(Exact{});
+  const Exact containers = container_totals(pod, {}).value_or(Exact{});
+  for (const auto& [name, quantity] : whole) {
+    if (!pod_level_resource(name)) continue;
+    const auto used = containers.find(name);
+    room.within_pod_[name] = used == containers.end() ? quantity : quantity.sub(used->second).value_or(api::Quantity());
+  }
+  return room;
+}
+
+api::Quantity RoomForDevices::beside(const std::string& resource, int64_t left) const {
+  if (const auto within = within_pod_.find(resource); within != within_pod_.end()) return within->second;
+  const api::Quantity whole = api::Quantity::from_scaled(left, resource == "cpu" ? -3 : 0);
+  const auto requested = requested_.find(resource);
+  return requested == requested_.end() ? whole : whole.sub(requested->second).value_or(api::Quantity());
+}
+
 bool ports_conflict(const api::HostPort& a, const api::HostPort& b) {
   return a.port == b.port && a.protocol == b.protocol && (a.ip == b.ip || a.ip == "0.0.0.0" || b.ip == "0.0.0.0");
 }

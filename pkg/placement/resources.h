@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "pkg/api/core.h"
+#include "pkg/api/quantity.h"
 #include "pkg/base/error.h"
 
 namespace dra::placement {
@@ -50,6 +51,19 @@ Result<Charge> pending_charge(const api::Pod& pod, const std::function<bool(cons
 // kubelet has called the resize infeasible (KEP-1287, KEP-5419). Requests that cannot be read count as nothing: the API
 // server does not accept such pods.
 Charge bound_charge(const api::Pod& pod);
+
+// How much more of a resource devices of an unbound pod may take of a node (KEP-5517), beside what the pod requests
+// otherwise: of what the node has left, or of the pod-level request for that resource, which has to cover both.
+class RoomForDevices {
+ public:
+  // The error is that of pending_charge().
+  static Result<RoomForDevices> of(const api::Pod& pod);
+  // `left`: what the node has left for the pod as a whole, in the units of Charge. May be below zero.
+  api::Quantity beside(const std::string& resource, int64_t left) const;
+
+ private:
+  std::map<std::string, api::Quantity, std::less<>> requested_, within_pod_;
+};
 
 // Same port and protocol, and the same address unless one of them is 0.0.0.0, which covers all addresses.
 bool ports_conflict(const api::HostPort& a, const api::HostPort& b);

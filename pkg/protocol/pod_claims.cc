@@ -130,6 +130,20 @@ bool asks_for_extended(const api::Pod& pod) {
 
 }  // namespace
 
+std::vector<std::string> containers_of_claim(const api::Pod& pod, std::string_view claim) {
+  std::vector<std::string_view> entries;
+  for (const api::PodResourceClaim& entry : pod.resource_claims)
+    if (resolve_created_claim(pod, entry).name == claim) entries.push_back(entry.name);
+  std::vector<std::string> names;
+  for (const auto* containers : {&pod.init_containers, &pod.containers})
+    for (const api::Container& container : *containers)
+      if (std::any_of(container.claims.begin(), container.claims.end(), [&](const api::ContainerClaim& one) {
+            return std::find(entries.begin(), entries.end(), one.name) != entries.end();
+          }))
+        names.push_back(container.name);
+  return names;
+}
+
 std::vector<std::string> claim_keys_of(const api::Pod& pod) {
   std::vector<std::string> keys;
   for (const api::PodResourceClaim& entry : pod.resource_claims) {

@@ -39,6 +39,8 @@ struct ResolvedClaim {
 };
 
 ResolvedClaim resolve_claim(const api::Pod& pod, const api::PodResourceClaim& entry);
+// The containers that use the claim, each once: init containers first.
+std::vector<std::string> containers_of_claim(const api::Pod& pod, std::string_view claim);
 // As above, but a template entry whose claim is not published yet resolves to the claim that this program creates for
 // it (generated_claim_name), whether or not it exists. If others create the claims, no claim has that name.
 ResolvedClaim resolve_created_claim(const api::Pod& pod, const api::PodResourceClaim& entry);

@@ -557,6 +557,34 @@ Write write_extended_status(const api::Pod& pod, const api::PodExtendedResourceC
   });
 }
 
+Write write_claims_take(const api::Pod& pod, const std::vector<api::ClaimTakes>& takes) {
+  constexpr const char* kMember = "nodeAllocatableResourceClaimStatuses";
+  Write write;
+  write.verb = Verb::kMergePatch;
+  write.object = ref_of(pod);
+  write.subresource = "status";
+  write.resource_version = pod.metadata.resource_version;
+  write.purpose = "publish-node-resources";
+  const auto write_entry = [&](JsonText& out, const api::ClaimTakes& one) {
+    out.object([&] {
+      out.array("containers", [&] {
+        for (const std::string& container : containers_of_claim(pod, one.claim)) out.value(container);
+      });
+      out.member("resourceClaimName", one.claim);
+      out.object("resources", [&] {
+        for (const auto& [resource, amount] : one.resources) out.member(resource.c_str(), amount);
+      });
+    });
+  };
+  write.body = guarded_patch(pod.metadata, "status", [&](JsonText& out) {
+                 if (takes.empty()) return out.null(kMember);
+                 out.array(kMember, [&] {
+                   for (const api::ClaimTakes& one : takes) write_entry(out, one);
+                 });
+               }).text();
+  return write;
+}
+
 Write write_condition(const View& view, const api::Pod& pod, const api::Condition& condition, std::string purpose,
                       std::string_view cause) {
   std::string since = format_rfc3339(view.now());

@@ -102,6 +102,10 @@ reconcile::Write write_extended_claim(const api::Pod& pod, const std::vector<api
 // status.extendedResourceClaimStatus of the pod, by server-side apply; pinned to the pod's uid.
 reconcile::Write write_extended_status(const api::Pod& pod, const api::PodExtendedResourceClaimStatus& status);
 
+// status.nodeAllocatableResourceClaimStatuses of the pod, in the form of 1.36; none: the field is removed. A merge
+// patch, bound to the pod's version.
+reconcile::Write write_claims_take(const api::Pod& pod, const std::vector<api::ClaimTakes>& takes);
+
 // Sets one condition of the pod's status by server-side apply, under a field manager of that type alone: apply removes
 // fields that a manager leaves out. Pinned to the pod's uid. Keeps lastTransitionTime if the status is the same.
 // `cause`: also goes into the pod's history (history.h); empty: the write has none.

@@ -13,6 +13,7 @@
 #include <variant>
 #include <vector>
 
+#include "pkg/api/core.h"
 #include "pkg/api/resource.h"
 #include "pkg/base/clock.h"
 #include "pkg/reconcile/key.h"
@@ -54,6 +55,8 @@ struct Event {
 struct AssumedPod {
   Ref pod;
   std::string node;
+  // What its claims take of the node, before its status says it; nullopt: as it is known.
+  std::optional<std::vector<api::ClaimTakes>> takes{};
 };
 
 // What the body of an allocation is built from, with Write::assume.

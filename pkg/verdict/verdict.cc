@@ -477,6 +477,7 @@ Verdict explain(const DeviceFacts& facts, const Question& question, const NodeFi
   verdict.answer = undecided ? Answer::kUndecided : Answer::kDoesNotFit;
   allocator::Request request;
   request.pairs = question.pairs;
+  request.room = question.room;
   for (const auto& claim : question.claims)
     if (!claim->status.allocation) request.claims.push_back(claim);
   allocator::Reasons reasons;
@@ -520,6 +521,7 @@ Decided decide(const Facts& facts, const Question& question, Grouping grouping) 
   allocator::Request request;
   request.weigh_alternatives = true;
   request.pairs = question.pairs;
+  request.room = question.room;
   for (const auto& claim : question.claims)
     if (!claim->status.allocation) request.claims.push_back(claim);
   if (out.choice.passed.empty() || !out.choice.findings.refused.empty() || request.claims.empty()) return out;

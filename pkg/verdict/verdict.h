@@ -182,6 +182,7 @@ struct Question {
   std::vector<std::string> entries;          // their names in the pod, for texts; may be empty
   std::vector<std::string> nodes;            // only these; empty: all
   std::vector<allocator::PairRule> pairs{};  // as in allocator::Request
+  allocator::RoomOnNode room{};              // likewise
 };
 
 // Removes from `passed` the nodes on which the devices that `claim` already has cannot be used: "claim a/b WHY".

@@ -2,8 +2,8 @@
 """CPU through devices (KEP-5517) on a real control plane ($KUBEBUILDER_ASSETS; skipped without it), with its alpha gate DRANodeAllocatableResources.
 
 A node of 4 cpu, and two devices that take 3 cpu of it each. kube-scheduler places a pod with one, and writes into its status what the device takes. This
-manager, in bind mode beside it, counts that: a pod of 2 cpu waits for cpu until the other one is gone, as with kube-scheduler. A pod of its own that asks
-for the other device waits, and is told the field: the node is never overfilled.
+manager, in bind mode beside it, counts that: pods of its own of 2 cpu, or with the other device, wait for cpu until that pod is gone, as kube-scheduler says
+of the same pods. Then it gives the device to its own pod, with the same status, and the next pod waits for cpu, with either of the two.
 
 Usage: real_node_resources_test.py FOLDER_OF_PROGRAMS
 """
@@ -87,19 +87,35 @@ def play(run):
     run.add("taker", "100m", claim=True)
     run.until("the reason of a pod of 2 cpu", lambda: "asks 2 cpu, node has 400m left of 4" in run.said("plain"))
     waited = run.said("plain")
-    run.until("the field in the reason", lambda: FIELD in run.said("taker"))
-    # kube-scheduler's own judgement of the same pod.
+    run.until("no room for what its device takes", lambda: "would take 3 cpu, and there is room for 0.3" in run.said("taker"))
+    # kube-scheduler's own judgement of the same pods.
     run.add("theirs", "2", ours=False)
-    run.until("kube-scheduler refuses it, too", lambda: "Insufficient cpu" in run.said("theirs"))
-    run.api.request("DELETE", gangs.PODS + "/theirs?gracePeriodSeconds=0")
+    run.add("theirs-too", "100m", claim=True, ours=False)
+    for name in ("theirs", "theirs-too"):
+        run.until("kube-scheduler refuses it, too", lambda: "Insufficient cpu" in run.said(name))
+        run.api.request("DELETE", f"{gangs.PODS}/{name}?gracePeriodSeconds=0")
     for name in ("plain", "taker"):
         if run.bound(name):
             raise SystemExit(f"{name} was bound: the node is overfilled")
-    run.api.request("DELETE", gangs.PODS + "/stock?gracePeriodSeconds=0")
-    run.until("the pod of 2 cpu once the devices' cpu is free", lambda: run.bound("plain"))
-    if run.bound("taker"):
-        raise SystemExit("taker was bound, and nobody counts what its device takes")
-    print(f"plain waited: {waited}\ntaker waits: {run.said('taker')}\nok")
+    stock = claims_take(run, "stock")
+    for name in ("plain", "stock"):
+        run.api.request("DELETE", f"{gangs.PODS}/{name}?gracePeriodSeconds=0")
+    run.until("the pod with the device once the cpu is free", lambda: run.bound("taker"))
+    ours = claims_take(run, "taker")
+    if [{k: v for k, v in one.items() if k != "resourceClaimName"} for one in ours] != [{k: v for k, v in one.items() if k != "resourceClaimName"} for one in stock]:
+        raise SystemExit(f"kube-scheduler wrote {stock}, and we wrote {ours}")
+    # What our pod's status says counts for both.
+    run.add("second", "100m", claim=True)
+    run.add("theirs", "2", ours=False)
+    run.until("our next pod waits", lambda: "there is room for 0.3" in run.said("second"))
+    run.until("kube-scheduler's next pod waits", lambda: "Insufficient cpu" in run.said("theirs"))
+    if run.bound("second") or run.bound("theirs"):
+        raise SystemExit("the node is overfilled")
+    print(f"plain waited: {waited}\ntaker's status: {ours}\nsecond waits: {run.said('second')}\nok")
+
+
+def claims_take(run, name):
+    return run.pod(name)["status"].get("nodeAllocatableResourceClaimStatuses", [])
 
 
 def main():

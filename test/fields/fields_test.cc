@@ -149,7 +149,8 @@ json without(json object, const json::json_pointer& at) {
 }
 
 const Reasons kSliceNotDecoded = {
-    {"spec.devices.nodeAllocatableResourceMappings", "not supported: the device counts as one with an unknown field"},
+    {"spec.devices.nodeAllocatableResourceMappings",
+     "a device with it is refused by everybody who does not count it: NodeTakes"},
     {"spec.devices.basic.nodeAllocatableResourceMappings", "the same in v1beta1"},
     {"spec.devices.nodeAllocatableResources", "the form of 1.37, not supported either"},
     {"spec.devices.basic.nodeAllocatableResources", "the same in v1beta1"},

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "controllers/allocation/pod/node_takes.h"
 #include "controllers/allocation/pod/why_here.h"
 #include "pkg/base/timestamp.h"
 #include "pkg/protocol/pod_claims.h"
@@ -53,10 +54,13 @@ void write_decision(const PodContext& context, const allocator::Request& request
   const std::string node = context.tools.inventory.node_name(decision.node);
   out.decided = Decided{true, node, devices_of(decision.results), decision.reason};
   context.tools.why_here.note(context.pod.metadata.uid, decision.reason);
+  const std::vector<api::ClaimTakes> takes = takes_with(context, request, decision);
   for (size_t i = 0; i < request.claims.size(); ++i) {
     std::vector<api::ResourceClaimConsumerReference> consumers;
     if (is_reserved_at_once(context, *request.claims[i])) consumers.push_back(pod_reference(context.pod));
-    out.add(allocation_write(context, request.claims[i], decision.results.at(i), std::move(consumers), node));
+    Write write = allocation_write(context, request.claims[i], decision.results.at(i), std::move(consumers), node);
+    if (!takes.empty()) write.assume_pod->takes = takes;
+    out.add(std::move(write));
   }
 }
 

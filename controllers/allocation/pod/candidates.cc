@@ -6,6 +6,7 @@
 #include "controllers/allocation/members/group_hints.h"
 #include "controllers/allocation/pod/extended_use.h"
 #include "controllers/allocation/pod/kept_from.h"
+#include "controllers/allocation/pod/node_takes.h"
 #include "controllers/allocation/pod/topology.h"
 #include "pkg/api/claim_bounds.h"
 #include "pkg/protocol/extended_claim.h"
@@ -26,7 +27,8 @@ std::string unread_selector(const api::ResourceClaim& claim, size_t bytes) {
 
 // choose_among() for the one node of the pod's devices, by the answer for another member if that is the same.
 nodes::NodeChoice choose_node(const PodContext& context, const std::string& node) {
-  if (context.group == nullptr || !context.extended.empty()) return choose_among(context, {node}, true);
+  if (context.group == nullptr || !context.extended.empty() || context.tools.inventory.any_takes())
+    return choose_among(context, {node}, true);
   SameChoice& same = context.group->same_choice;
   if (const nodes::NodeChoice* known = same.find(context.tools.nodes, context.pod, node)) return *known;
   nodes::NodeChoice choice = choose_among(context, {node}, true);
@@ -74,6 +76,8 @@ nodes::NodeChoice choose_among(const PodContext& context, std::vector<std::strin
     choice = choose_beside_plugins(context, restricted ? std::move(only) : nodes.all_nodes());
   else if (is_served_by_claim(context))
     choice = nodes.choose(without_resources(context.pod, context.extended), only);
+  else if (const std::optional<api::Pod> counted = pod_with_takes(context))
+    choice = nodes.choose(*counted, only);
   else
     choice = nodes.choose(context.pod, only);
   keep_advertising(context, choice);

@@ -10,6 +10,7 @@
 #include "controllers/allocation/pod/conflicts.h"
 #include "controllers/allocation/pod/kept_from.h"
 #include "controllers/allocation/pod/near.h"
+#include "controllers/allocation/pod/node_takes.h"
 #include "controllers/allocation/pod/not_found.h"
 #include "controllers/allocation/pod/pairs.h"
 #include "controllers/allocation/pod/prepare.h"
@@ -92,6 +93,7 @@ void decide_claims(const PodContext& context, ReconcileResult& out) {
     if (!claim.allocated()) request.claims.push_back(claim.claim);
   request.preferences = preferences_of_claims(context, out);
   request.pairs = std::move(*pairs);
+  request.room = room_for_takes(context);
   const std::vector<allocator::NodeId> order = numbers_of(choice, tools.inventory);
   const DevicesHeldBack held_back(tools.inventory, avoided_devices(context.view, pod));
   const KeptDevices::Kept kept = kept_devices_of(context, pod.priority);

@@ -8,6 +8,7 @@
 #include "controllers/allocation/kept/kept_devices.h"
 #include "controllers/allocation/kept/promised_devices.h"
 #include "controllers/allocation/pod/kept_from.h"
+#include "controllers/allocation/pod/node_takes.h"
 #include "controllers/allocation/pod/report.h"
 #include "pkg/protocol/avoided.h"
 #include "pkg/protocol/pod_claims.h"
@@ -96,12 +97,13 @@ verdict::Verdict verdict_of(const PodContext& context, const Obstacles& obstacle
   if (request != nullptr) {
     question.claims.insert(question.claims.end(), request->claims.begin(), request->claims.end());
     question.pairs = request->pairs;
+    question.room = request->room;
   }
   verdict::NodeFindings findings;
   if (context.role == Role::kBoundBare)
     question.nodes = {context.pod.node_name};
   else
-    findings = context.tools.nodes.findings(context.pod);
+    findings = context.tools.nodes.findings(pod_with_takes(context).value_or(context.pod));
   if (findings.nodes == 0) {
     findings.nodes = static_cast<uint32_t>(passed.size());
     for (const auto& [group, nodes] : obstacles.kept_nodes) findings.nodes += static_cast<uint32_t>(nodes.size());
@@ -136,7 +138,21 @@ void report_no_node(const PodContext& context, const Candidates& candidates, Rec
   count_failure(context, "NoNode", out);
 }
 
+// Free devices fit, and what they take of the node does not.
+void report_no_room(const PodContext& context, const NotFound& what, ReconcileResult& out) {
+  Obstacles obstacles = what.obstacles;
+  obstacles.on_capacity = true;
+  park_pod(context, causes_of(context, what.request), obstacles, out);
+  const std::string note =
+      "0/" + std::to_string(what.order.size()) +
+      " nodes have room for what the devices of the claims take beside the pod's requests: " + what.found.short_of_room;
+  say_waiting(context, {"FailedScheduling", note, without_numbers(note)}, Fit::kNowhere, out);
+  drop_nomination(context, out);
+  count_failure(context, "NoNode", out);
+}
+
 void report_no_devices(const PodContext& context, const NotFound& what, ReconcileResult& out) {
+  if (!what.found.short_of_room.empty()) return report_no_room(context, what, out);
   const verdict::Verdict verdict = verdict_of(context, what.obstacles, what.order, &what.found, &what.request);
   std::set<Cause> causes = causes_of(context, what.request);
   for (const std::string& driver : verdict.drivers) causes.insert(driver_cause(driver));

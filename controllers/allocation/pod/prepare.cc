@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "controllers/allocation/bind/bind_steps.h"
+#include "controllers/allocation/pod/node_takes.h"
 #include "controllers/allocation/pod/report.h"
 #include "controllers/allocation/pod/withdraw.h"
 #include "pkg/protocol/pod_claims.h"
@@ -38,7 +39,7 @@ bool prepare_binding(const PodContext& context, const Candidates& candidates, Re
     out.add(AvoidNodes{context.pod.metadata.uid, {node}, answer.avoid_node, answer.note});
   for (Write& write : answer.writes) {
     // A write made for the pod also keeps its place on the node.
-    if (!gives_up && !write.assume_pod) write.assume_pod = AssumedPod{ref_of(context.pod), node};
+    if (!gives_up && !write.assume_pod) write.assume_pod = assumed_on(context, node);
     out.add(std::move(write));
   }
   if (gives_up) {

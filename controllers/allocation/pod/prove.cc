@@ -11,6 +11,7 @@
 #include "controllers/allocation/pod/candidates.h"
 #include "controllers/allocation/pod/conflicts.h"
 #include "controllers/allocation/pod/held_alignment.h"
+#include "controllers/allocation/pod/node_takes.h"
 #include "controllers/allocation/pod/not_found.h"
 #include "controllers/allocation/pod/prepare.h"
 #include "controllers/allocation/pod/report.h"
@@ -64,6 +65,7 @@ void prove_claims(const PodContext& context, ReconcileResult& out) {
     if (waits_for_watch(candidates.choice, out)) return;
     if (none && (releasing ? withdraw_claims(context, out) : withdraw_or_leave(context, out))) return;
     if (none && !releasing) return report_no_node(context, candidates, out);
+    if (!none && !releasing && !takes_alone(context, out)) return;
     if (!none && !prepare_binding(context, candidates, out)) return;
     if ((!releasing && !pairs_hold(context, out)) || !rails_hold(context, out)) return;
   }

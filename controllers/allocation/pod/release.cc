@@ -10,6 +10,7 @@
 #include "controllers/allocation/pod/conflicts.h"
 #include "controllers/allocation/pod/extended_use.h"
 #include "controllers/allocation/pod/held_alignment.h"
+#include "controllers/allocation/pod/node_takes.h"
 #include "controllers/allocation/pod/not_found.h"
 #include "controllers/allocation/pod/prepare.h"
 #include "controllers/allocation/pod/prove.h"
@@ -117,7 +118,7 @@ std::optional<nodes::NodeChoice> ready_to_go(const PodContext& context, bool wit
       return {};
     }
   }
-  if (role == Role::kToBind && !prepare_binding(context, candidates, out)) return {};
+  if (role == Role::kToBind && (!takes_alone(context, out) || !prepare_binding(context, candidates, out))) return {};
   if (!releasing && !use_is_aligned(context, out)) return {};
   const bool reserving = reserve_claims(context, candidates.choice, out);
   if (out.has_writes() || enlist_pod(context, out) || reserving) return {};
@@ -127,6 +128,7 @@ std::optional<nodes::NodeChoice> ready_to_go(const PodContext& context, bool wit
     return {};
   }
   if (role == Role::kToBind && !publish_extended(context, out)) return {};
+  if (role == Role::kToBind && !publish_takes(context, candidates.choice, out)) return {};
   return std::move(candidates.choice);
 }
 

@@ -5,6 +5,7 @@
 
 #include "controllers/allocation/causes.h"
 #include "controllers/allocation/pod/condition.h"
+#include "controllers/allocation/pod/node_takes.h"
 #include "controllers/allocation/pod/why_here.h"
 #include "pkg/base/timestamp.h"
 #include "pkg/nodes/shape.h"
@@ -79,7 +80,7 @@ void park_pod(const PodContext& context, const std::set<Cause>& causes, const Ob
                   // What was promised fits this pod alone, whatever others like it are told; and what it avoids may
                   // fit others.
                   (context.tools.options.preemption && has_promise(context.pod)) ||
-                          !avoided_devices(context.view, context.pod).empty()
+                          !avoided_devices(context.view, context.pod).empty() || is_refused_takes(context)
                       ? std::string()
                       : nodes::shape_of(context.pod, context.tools.nodes.shape(context.pod), context.state.claims,
                                         obstacles.on_pods)};

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "controllers/allocation/pod/node_takes.h"
 #include "controllers/allocation/pod/report.h"
 #include "pkg/alignment/bears.h"
 #include "pkg/protocol/avoided.h"
@@ -80,7 +81,7 @@ void reserve_for_group(const PodContext& context, const protocol::ClaimState& st
   });
   consumers.push_back(group_reference(*pod_group_of(context.view, context.pod)));
   Write write = write_reservations(claim, consumers, "reserve");
-  if (choice.nodes.size() == 1) write.assume_pod = AssumedPod{ref_of(context.pod), std::string(choice.nodes.front())};
+  if (choice.nodes.size() == 1) write.assume_pod = assumed_on(context, std::string(choice.nodes.front()));
   out.add(std::move(write));
 }
 
@@ -136,7 +137,7 @@ void reserve_with_others(const PodContext& context, const api::ResourceClaim& cl
   Write write = write_reservations(claim, consumers, "reserve");
   // From now on the pods count on the node chosen for them.
   if (choice.nodes.size() == 1) {
-    write.assume_pod = AssumedPod{ref_of(context.pod), std::string(choice.nodes.front())};
+    write.assume_pod = assumed_on(context, std::string(choice.nodes.front()));
     for (const api::Pod* pod : std::span(pods).subspan(1))
       write.assume_beside.push_back({ref_of(*pod), std::string(choice.nodes.front())});
   }
@@ -203,7 +204,7 @@ bool reserve_claims(const PodContext& context, const nodes::NodeChoice& choice, 
     if (!pauses(context, claim, out))
       reserve_with_others(context, claim, choice, out);
     else if (choice.nodes.size() == 1)
-      out.add(HoldPlace{{ref_of(context.pod), std::string(choice.nodes.front())}});
+      out.add(HoldPlace{assumed_on(context, std::string(choice.nodes.front()))});
   }
   return busy;
 }

@@ -13,6 +13,10 @@ namespace {
 
 constexpr size_t kMaxExpression = 1024;
 
+bool is_refused(const Filter& filter, const Pool& pool, uint32_t device) {
+  return filter.counts_takes ? pool.refuses_even_counted(device) : pool.refuses(device);
+}
+
 }  // namespace
 
 DeviceCause DeviceJudge::alone(FilterId id, bool admin, const Pool& pool, uint32_t device) {
@@ -21,11 +25,12 @@ DeviceCause DeviceJudge::alone(FilterId id, bool admin, const Pool& pool, uint32
   // A device that the class does not select is never a reason, whatever its state.
   if (selectors(filter.class_selectors, Cause::kClassSelector, pool, device, found))
     // A selector may fail on an attribute for no other reason than that its kind is not known.
-    return pool.refuses(device) && !found.detail.empty() ? DeviceCause{Cause::kUnknownField, -1, ""} : found;
+    return is_refused(filter, pool, device) && !found.detail.empty() ? DeviceCause{Cause::kUnknownField, -1, ""}
+                                                                     : found;
   const PoolState state = device_index_.judge_device(pool, device).state;
   if (state == PoolState::kIncomplete) return {Cause::kPoolIncomplete, -1, ""};
   if (state == PoolState::kInvalid) return {Cause::kPoolInvalid, -1, ""};
-  if (pool.refuses(device)) return {Cause::kUnknownField, -1, ""};
+  if (is_refused(filter, pool, device)) return {Cause::kUnknownField, -1, ""};
   if (std::string gate = filters_.disabled_feature(pool, device); !gate.empty())
     return {Cause::kFeatureDisabled, -1, gate};
   if (selectors(filter.request_selectors, Cause::kRequestSelector, pool, device, found)) return found;

@@ -51,6 +51,7 @@ void NodeSearch::decide(const Plan& plan, NodeId node, const Search::Terms& term
     return;
   }
   decision.outcome = Outcome::kFeasible;
+  decision.takes_of_node = search_.takes_of_node();
   decision.results = std::move(*results);
   if (!plan.any_prioritized) return;
   decision.prioritized_scores.assign(plan.claims.size(), 0);
@@ -110,6 +111,7 @@ FoundNodes NodeSearch::find(const Plan& plan, const Request& request, std::span<
   budget_ = request.step_budget != 0 ? request.step_budget : std::max(known_->budget, options_.step_budget);
   found_.budget = budget_;
   used_before_ = meter_.used();
+  room_ = plan.counts_takes && request.room ? &request.room : nullptr;
   limit_ = limit;
   perfect_ = 0;
   weighs_ = plan.any_prioritized && request.weigh_alternatives;
@@ -160,7 +162,9 @@ NodeSearch::Go NodeSearch::visit(NodeId node, uint64_t share) {
   terms.strict = options_.strict_selector_errors;
   terms.prove_first = !plan_->constraints.empty();
   terms.budget = share > known_->begun_steps ? share - known_->begun_steps : 1;
-  terms.dead = &known_->dead;
+  terms.room = room_;
+  // Room changes without a change of the inventory, so nothing is kept of a search that looks at it.
+  if (room_ == nullptr) terms.dead = &known_->dead;
   Decision decision;
   decision.node = node;
   decide(*plan_, node, terms, decision);
@@ -181,7 +185,10 @@ NodeSearch::Go NodeSearch::conclude(NodeId node, Decision decision) {
       undecided_ = true;
       return Go::kOn;
     case Outcome::kInfeasible:
-      known_->refuted.add(node);
+      if (search_.short_of_room().empty())
+        known_->refuted.add(node);
+      else if (found_.short_of_room.empty())
+        found_.short_of_room = "node " + device_index_.node_name(node) + ": " + search_.short_of_room();
       break;
     case Outcome::kError:
       found_.outcome = Outcome::kError;
@@ -201,6 +208,7 @@ void NodeSearch::finish() {
   known_->work += meter_.used() - used_before_;
   found_.slices = ++known_->slices;
   if (!found_.decisions.empty()) {
+    found_.short_of_room.clear();
     // As kube-scheduler scores nodes: by how early the offered alternatives are. Ties keep the given
     // order.
     if (weighs_)

@@ -81,6 +81,7 @@ class NodeSearch {
   FoundNodes found_;
   uint64_t budget_ = 0;
   uint64_t used_before_ = 0;  // Meter::used() at the start
+  const RoomOnNode* room_ = nullptr;
   size_t limit_ = 0;
   size_t wanted_ = 0;   // nodes to choose from
   size_t perfect_ = 0;  // found nodes that nothing can beat

@@ -40,6 +40,7 @@ std::string filter_key(const Filter& filter) {
     add_text(key, quantity.to_string());
   }
   if (filter.shares_silicon) key += "|s";
+  if (filter.counts_takes) key += "|n";
   if (filter.ask) key += "|a" + filter.ask->key;
   return key;
 }
@@ -217,7 +218,8 @@ void Filters::drop_unusable(const Filter& filter, const Pool& pool, FilterMask& 
   meter_.charge(pool.size() / 4);
   for (uint32_t device = 0; device < pool.size(); ++device)
     if (inventory::test_bit(usable, device) &&
-        (pool.refuses(device) || (taints && untolerated(filter, pool, device) != nullptr)))
+        ((filter.counts_takes ? pool.refuses_even_counted(device) : pool.refuses(device)) ||
+         (taints && untolerated(filter, pool, device) != nullptr)))
       inventory::clear_bit(usable, device);
 }
 

@@ -74,6 +74,7 @@ struct Filter {
   std::vector<api::DeviceToleration> tolerations;
   CapacityRequests capacity;
   bool shares_silicon = false;                     // may take devices of which another name is held
+  bool counts_takes = false;                       // devices that take something of their node are usable
   std::shared_ptr<const inventory::ShareAsk> ask;  // which shares of devices it may have; null: any
   MaskTable masks;
   std::unordered_map<uint64_t, CapacityFit> fits;  // by shape

@@ -202,6 +202,7 @@ class Planner {
     if (plan_.unfinished) return;
     filter.tolerations = spec.tolerations;
     filter.shares_silicon = added.shares_silicon;
+    filter.counts_takes = plan_.counts_takes;
     if (added.device_class != nullptr && device_index_.features().consumable) {
       filter.ask = device_index_.shares().ask(*plan_.claims[request.claim], added.name, *added.device_class);
       if (filter.ask) plan_.bytes += 2 * filter.ask->key.size();
@@ -404,6 +405,7 @@ class Planner {
   void write_shape() {
     auto add = [this](uint64_t v) { plan_.shape.append(reinterpret_cast<const char*>(&v), sizeof v); };
     if (plan_.apart) plan_.shape += "apart ";
+    if (plan_.counts_takes) plan_.shape += "counts takes ";
     for (const PlanRequest& request : plan_.requests) {
       add(uint64_t{request.claim} << 32 | request.alternatives.size());
       for (const PlanAlternative& alternative : request.alternatives) {
@@ -446,10 +448,12 @@ Plan::~Plan() {
 
 std::shared_ptr<Plan> begin_plan(const std::vector<std::shared_ptr<const api::ResourceClaim>>& claims,
                                  std::vector<Preference> ties, std::vector<PairRule> pairs,
-                                 std::vector<ValueList> lists, bool apart, inventory::DeviceIndex& device_index) {
+                                 std::vector<ValueList> lists, bool apart, bool counts_takes,
+                                 inventory::DeviceIndex& device_index) {
   auto plan = std::make_shared<Plan>(claims, std::move(ties), std::move(pairs), device_index);
   plan->lists = std::move(lists);
   plan->apart = apart;
+  plan->counts_takes = counts_takes;
   plan->classes_version = device_index.classes_version();
   plan->unfinished = true;
   return plan;

@@ -103,7 +103,8 @@ struct Plan {
   bool any_all = false;
   bool any_admin = false;
   bool any_prioritized = false;
-  bool any_derived = false;  // some constraint reads derived attributes
+  bool any_derived = false;   // some constraint reads derived attributes
+  bool counts_takes = false;  // devices that take something of their node are candidates (Request::room)
   bool apart = false;  // no claim takes a device twice, where the driver's rule prefers that (Shares::never_twice)
   // Why nothing can ever satisfy the claims.
   std::optional<Error> error;
@@ -142,7 +143,8 @@ struct Plan {
 // Never null: errors in the claims are in Plan::error.
 std::shared_ptr<Plan> begin_plan(const std::vector<std::shared_ptr<const api::ResourceClaim>>& claims,
                                  std::vector<Preference> ties, std::vector<PairRule> pairs,
-                                 std::vector<ValueList> lists, bool apart, inventory::DeviceIndex& device_index);
+                                 std::vector<ValueList> lists, bool apart, bool counts_takes,
+                                 inventory::DeviceIndex& device_index);
 // Plans what is missing, or a part of it (see Plan::unfinished). Each call makes progress, however short the slice.
 void go_on(Plan& plan, inventory::DeviceIndex& device_index, Selectors& selectors, Filters& filters, Meter& meter);
 

@@ -69,6 +69,7 @@ void Search::set_up_dead_states() {
       append(key, use->amount);
     }
     if (pool.any_groups()) append_groups(segment, device, key);
+    if (plan_->counts_takes) append_takes(pool, device, key);
     // Which of its rivals is taken matters: it is like no other device.
     if (any_rivals_ && has_rival_in(number, any)) append(key, number);
     if (pool.shareable(device)) {
@@ -194,6 +195,7 @@ Hash128 Search::state_key(uint32_t r, uint32_t a, uint32_t placed, uint32_t from
   mix.add(sum_a);
   mix.add(sum_b);
   if (!group_states_.empty()) add_groups(mix);
+  if (!taken_.empty()) add_room(mix);
   return mix;
 }
 

@@ -96,6 +96,8 @@ bool Search::assign(uint32_t r, uint32_t a, uint32_t local) {
   if (counts && !fits_counters(segment, device)) return false;
   const bool grouped = counts && pool.any_groups();
   if (grouped && !fits_groups(segment, device)) return false;
+  const bool takes = plan_->counts_takes && pool.takes(device) != nullptr;
+  if (takes && !fits_room(pool, device, fit)) return false;
   size_t placed = 0;
   if (!alternative.constraints.empty())
     for (size_t i = picks_.size(); i > 0 && picks_[i - 1].request == r; --i) ++placed;
@@ -115,6 +117,7 @@ bool Search::assign(uint32_t r, uint32_t a, uint32_t local) {
   }
   if (counts) charge(segment, device, true);
   if (grouped) charge_groups(segment, device);
+  if (takes) charge_room(pool, device, fit, 1);
   if (shareable) {
     SharedUse* use = shared_use(local);
     if (use == nullptr) use = &shared_.emplace_back(SharedUse{local, 0, {}, 0});
@@ -142,6 +145,7 @@ void Search::undo_pick() {
   uint32_t device = matrix_.device_of(segment, pick.local);
   for (size_t i = alternative.constraints.size(); i > 0; --i)
     remove_from_constraint(alternative.constraints[i - 1], &alternative, pick.local);
+  if (plan_->counts_takes && pool.takes(device) != nullptr) charge_room(pool, device, pick.fit, -1);
   bool last = true;
   if (pick.fit != nullptr) {
     SharedUse* use = shared_use(pick.local);

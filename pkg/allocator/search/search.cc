@@ -36,6 +36,9 @@ bool Search::begin(const Plan& plan, inventory::NodeId node, const Terms& terms)
   group_states_.clear();
   saved_groups_.clear();
   shared_.clear();
+  room_ = terms.room;
+  taken_.clear();
+  short_of_room_.clear();
   saved_.clear();
   chosen_.assign(plan.requests.size(), 0);
   results_.assign(plan.claims.size(), 0);

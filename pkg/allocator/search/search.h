@@ -14,6 +14,7 @@
 // Dead states, proofs, packing and classes are set up only after kQuickSteps steps: most requests end earlier.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <optional>
@@ -23,6 +24,7 @@
 #include <vector>
 
 #include "pkg/allocator/budget/meter.h"
+#include "pkg/allocator/decision.h"
 #include "pkg/allocator/groups/group_counter.h"
 #include "pkg/allocator/plan/derived_columns.h"
 #include "pkg/allocator/search/candidate_matrix.h"
@@ -58,6 +60,8 @@ class Search {
     // Assign exactly these picks of an earlier run of this plan: kFound if they are available, else kNone.
     const std::vector<Pick>* fixed = nullptr;
     const std::vector<uint32_t>* fixed_alternatives = nullptr;  // by request
+    // What devices may take of their node; null: as much as they like. For plans that count it.
+    const RoomOnNode* room = nullptr;
   };
 
   // All arguments must outlive this.
@@ -86,6 +90,12 @@ class Search {
   std::string proof() const;
   // After kNone: whether too few devices were left for a single request.
   bool too_few() const { return too_few_ != nullptr; }
+  // Some device was not taken because there was no room on the node for what it takes: which resource. Empty: none.
+  const std::string& short_of_room() const { return short_of_room_; }
+  // After kFound: some device takes something of the node.
+  bool takes_of_node() const {
+    return std::any_of(taken_.begin(), taken_.end(), [](const TakenOfNode& one) { return one.amount > 0; });
+  }
   const std::string& error() const { return error_; }
   const CandidateMatrix& matrix() const { return matrix_; }
 
@@ -180,6 +190,17 @@ class Search {
   const inventory::GroupState* groups_on(const MatrixSegment& segment, inventory::StrId set) const;
   void append_groups(const MatrixSegment& segment, uint32_t device, std::string& key) const;
   void add_groups(inventory::Hash128& state) const;
+
+  // node_room.cc: what the devices take of their node
+  struct TakenOfNode {
+    std::string resource;
+    inventory::Amount room, amount = 0;
+  };
+  bool fits_room(const inventory::Pool& pool, uint32_t device, const CapacityFit* fit);
+  void charge_room(const inventory::Pool& pool, uint32_t device, const CapacityFit* fit, int sign);
+  static void append_takes(const inventory::Pool& pool, uint32_t device, std::string& key);
+  void add_room(inventory::Hash128& state) const;
+  TakenOfNode& taken_of(const std::string& resource);
 
   // derived_attributes.cc: constraints whose attribute an expression of a request replaces
   bool lay_out_derived();
@@ -290,6 +311,9 @@ class Search {
   std::vector<ValueMatch> value_match_;     // by constraint; only of those with a ValueList
   std::vector<inventory::Amount> charged_;  // by counter of the matrix
   std::vector<SharedUse> shared_;
+  const RoomOnNode* room_ = nullptr;
+  std::vector<TakenOfNode> taken_;  // in the order in which devices needed it
+  std::string short_of_room_;
 
   Packing packing_;
   bool packs_ = false;  // packing_ is set up and can decide something

@@ -1,4 +1,6 @@
 // decode<T>() for ResourceSlice and its devices, DeviceClass and DeviceTaintRule.
+#include <algorithm>
+
 #include "pkg/api/decode/decode_entry.h"
 #include "pkg/api/decode/decode_resource_parts.h"
 #include "pkg/api/decode/find_unknown.h"
@@ -91,7 +93,28 @@ bool read_device_taint(const WireValue& v, DeviceTaint& out, Trouble& t) {
          field(v, "effect", out.effect, t) && field(v, "timeAdded", out.time_added, t);
 }
 
+// Does not count as read, so the field is noted as one that is not supported: whoever counts what devices take of their
+// node says so itself (pkg/inventory/node_takes.h). What is not understood as a whole is not kept.
+void read_takes(const WireValue& device, Device& out) {
+  WireValue mappings;
+  if (!device.find("nodeAllocatableResourceMappings", mappings)) return;
+  Trouble own;
+  std::vector<DeviceTake> takes;
+  const bool whole = mappings.each_member([&](std::string_view resource, const WireValue& mapping) {
+    DeviceTake& take = takes.emplace_back();
+    take.resource = resource;
+    return mapping.each_member([&](std::string_view name, const WireValue& value) {
+      if (name == "capacityKey") return read(value, take.capacity, own);
+      return name == "allocationMultiplier" && read_quantity(value, take.multiplier, own);
+    }) && (!take.capacity.empty() || !take.multiplier.empty());
+  });
+  if (!whole || takes.empty()) return;
+  std::sort(takes.begin(), takes.end(), [](const auto& a, const auto& b) { return a.resource < b.resource; });
+  out.takes_of_node = std::move(takes);
+}
+
 bool read_device_body(const WireValue& v, Device& out, Trouble& t) {
+  read_takes(v, out);
   return field_with(v, "attributes", t,
                     [&](const WireValue& map) { return read_map(map, out.attributes, t, read_attribute); }) &&
          field_with(v, "capacity", t,

@@ -34,14 +34,15 @@ void ClusterAssumptions::forget(const reconcile::Write& write) {
 
 void ClusterAssumptions::hold(const reconcile::AssumedPod& assumed) {
   const auto pod = stores_.pods->get(assumed.pod.store_key());
-  if (pod && pod->metadata.uid == assumed.pod.uid) nodes_.assume(*pod, assumed.node);
+  if (pod && pod->metadata.uid == assumed.pod.uid) nodes_.assume(*pod, assumed.node, assumed.takes);
 }
 
 void ClusterAssumptions::let_go(const reconcile::AssumedPod& assumed) {
   const reconcile::Ref& ref = assumed.pod;
   nodes_.forget(ref.uid);
   // A binding that failed gives back none of the pod's devices, so its place must stay too: they are on no other node.
-  if (const auto pod = stores_.pods->get(ref.store_key()); pod && pod->metadata.uid == ref.uid) recall(*pod);
+  if (const auto pod = stores_.pods->get(ref.store_key()); pod && pod->metadata.uid == ref.uid)
+    recall(*pod, assumed.takes);
 }
 
 void ClusterAssumptions::written(const reconcile::Write& write, uint64_t revision) {
@@ -55,11 +56,11 @@ void ClusterAssumptions::written(const reconcile::Write& write, uint64_t revisio
   held = {write.id, revision};
 }
 
-void ClusterAssumptions::recall(const api::Pod& pod) {
+void ClusterAssumptions::recall(const api::Pod& pod, const std::optional<std::vector<api::ClaimTakes>>& takes) {
   if (!pod.node_name.empty()) return;  // most are bound
   for (const auto& claim : stores_.claims->by_index("consumer", pod.metadata.uid)) {
     const std::string* node = claim->status.allocation ? api::only_node(*claim->status.allocation) : nullptr;
-    if (node && claim->metadata.ns == pod.metadata.ns) nodes_.assume(pod, *node);
+    if (node && claim->metadata.ns == pod.metadata.ns) nodes_.assume(pod, *node, takes);
   }
 }
 

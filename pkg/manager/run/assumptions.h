@@ -30,8 +30,9 @@ class ClusterAssumptions : public Assumptions {
   void hold(const reconcile::AssumedPod& assumed) override;
   void let_go(const reconcile::AssumedPod& assumed) override;
 
-  // A pod that has devices on one node and is not bound yet counts on that node, whoever decided it.
-  void recall(const api::Pod& pod);
+  // A pod that has devices on one node and is not bound yet counts on that node, whoever decided it. `takes`: see
+  // NodeTracker::assume().
+  void recall(const api::Pod& pod, const std::optional<std::vector<api::ClaimTakes>>& takes = std::nullopt);
   // The stream of claims has reached this revision.
   void claims_reached(uint64_t revision);
   void claim_gone(const std::string& uid);
