@@ -1,6 +1,8 @@
 // From a reader to the public decode<T>(). Internal to pkg/api/decode: included by the decode_*.cc files only.
 #pragma once
 
+#include <optional>
+
 #include "pkg/api/decode/decode.h"
 #include "pkg/api/decode/decode_protobuf.h"
 #include "pkg/api/decode/protobuf_envelope.h"
@@ -62,8 +64,10 @@ template <class T>
 Result<T> decode_message(ProtobufDocument& document, std::string_view message, const ProtobufShape& shape) {
   T out{};
   Trouble trouble;
-  if (!read(document.open(message, shape), out, trouble) || !document.ok())
-    return fail(broken_object(document, trouble));
+  std::optional<Error> broken;
+  if (!read(document.open(message, shape), out, trouble) || !document.ok()) broken = broken_object(document, trouble);
+  document.close();
+  if (broken) return fail(*std::move(broken));
   return out;
 }
 

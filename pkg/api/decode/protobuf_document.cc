@@ -174,6 +174,7 @@ struct ProtobufDocument::Reader {
     std::string_view json;
     if (!unwrap(message, json)) return fail("broken embedded JSON");
     if (json.empty()) return false;
+    if (document->open_parts() >= kMaxFields) return fail("more fields than this program reads");
     Result<JsonDocument> parsed = JsonDocument::parse(json);
     if (!parsed) return fail("embedded JSON: " + parsed.error().message());
     out = document->embedded_.emplace_back(std::move(*parsed)).root();
@@ -214,8 +215,17 @@ struct ProtobufDocument::Reader {
     return true;
   }
 
-  // Closes the messages that were opened since.
-  void close_to(size_t mark) const { document->fields_.resize(mark); }
+  // Closes the messages and the embedded JSON that were opened since. A parser takes 80 KiB and more, and an object has
+  // as many embedded ones as its author likes.
+  struct Mark {
+    size_t fields;
+    size_t embedded;
+  };
+  Mark mark() const { return {document->fields_.size(), document->embedded_.size()}; }
+  void close_to(const Mark& mark) const {
+    document->fields_.resize(mark.fields);
+    while (document->embedded_.size() > mark.embedded) document->embedded_.pop_back();
+  }
 
   bool packed(const ProtobufType& element, std::string_view bytes, WireValue::ElementVisitor visitor,
               void* context) const {
@@ -223,11 +233,11 @@ struct ProtobufDocument::Reader {
     while (numbers.more()) {
       const uint64_t number = numbers.varint();
       if (!numbers.ok()) break;
-      const size_t mark = document->fields_.size();
+      const Mark begin = mark();
       document->fields_.push_back({0, kWireVarint, number, {}});
       WireValue value;
-      const bool go_on = !single(element, static_cast<uint32_t>(mark), value) || visitor(context, value);
-      close_to(mark);
+      const bool go_on = !single(element, static_cast<uint32_t>(begin.fields), value) || visitor(context, value);
+      close_to(begin);
       if (!go_on) return false;
     }
     return numbers.ok() || !fail("a broken list of numbers");
@@ -254,15 +264,23 @@ ProtobufDocument::ProtobufDocument() = default;
 ProtobufDocument::~ProtobufDocument() = default;
 
 WireValue ProtobufDocument::open(std::string_view message, const ProtobufShape& shape) {
-  if (fields_.capacity() > kKeptFields) fields_ = {};
-  fields_.clear();
-  texts_.clear();
-  embedded_.clear();
+  close();
   problem_.clear();
   unknown_.clear();
   Reader root{this, 0, 0};
   if (!root.open(message, shape, root)) fields_.assign(1, {});  // an object without fields
   return root.value(shape.type);
+}
+
+void ProtobufDocument::close() {
+  if (fields_.capacity() > kKeptFields) fields_ = {};
+  fields_.clear();
+  texts_.clear();
+  embedded_.clear();
+}
+
+size_t ProtobufDocument::open_parts() const {
+  return fields_.size() + embedded_.size();
 }
 
 WireValue::Kind ProtobufDocument::kind(const WireValue& value) {
@@ -336,10 +354,10 @@ bool ProtobufDocument::each_element(const WireValue& list, WireValue::ElementVis
     const Field& field = reader.document->fields_[at];
     if (is_integer(type.element->type) && field.wire == kWireBytes)
       return reader.packed(*type.element, field.bytes, visitor, context);
-    const size_t mark = reader.document->fields_.size();
+    const Reader::Mark begin = reader.mark();
     WireValue element;
     const bool go_on = !reader.single(*type.element, at, element) || visitor(context, element);
-    reader.close_to(mark);
+    reader.close_to(begin);
     return go_on;
   });
 }
@@ -355,10 +373,10 @@ bool ProtobufDocument::each_member(const WireValue& value, WireValue::MemberVisi
   }
   if (type.type != FieldType::kMap) return true;
   return reader.each([&](uint32_t at) {
-    const size_t mark = reader.document->fields_.size();
+    const Reader::Mark begin = reader.mark();
     std::string_view key;
     const bool go_on = !reader.entry(*type.element, at, key, member) || visitor(context, key, member);
-    reader.close_to(mark);
+    reader.close_to(begin);
     return go_on;
   });
 }

@@ -14,7 +14,7 @@
 //
 // Bounds: the depth is that of the types; a document has at most kMaxFields fields open at a time. Only messages that
 // somebody reads are parsed, so a malformed one that nobody reads goes unnoticed. Values are valid until the next
-// open(); an element of a list or map until its visitor returns. Not thread-safe.
+// open() or close(); an element of a list or map until its visitor returns. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -40,6 +40,13 @@ class ProtobufDocument {
 
   // Invalidates all earlier values. `message` must outlive the values.
   WireValue open(std::string_view message, const ProtobufShape& shape);
+
+  // Gives back what a large message took; a few buffers stay for the next one. Invalidates all values, but not
+  // problem().
+  void close();
+
+  // The fields and embedded values that are open now. What they take is proportional to it.
+  size_t open_parts() const;
 
   bool ok() const { return problem_.empty(); }
   // "a broken message of type PodSpec"
