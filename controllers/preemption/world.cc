@@ -117,7 +117,8 @@ void LiveWorld::add_budgets() {
   const auto all = view_.budgets();
   budgets_known_ = all.has_value();
   if (!all) return;
-  for (const auto& budget : *all) world_->budgets.push_back(preempt::budget_of(*world_, *budget));
+  const preempt::PodsByNamespace pods(*world_);
+  for (const auto& budget : *all) world_->budgets.push_back(preempt::budget_of(*world_, pods, *budget));
 }
 
 // Proven ones before others, then the older ones, then by uid: so two managers have the same order.
@@ -189,12 +190,14 @@ void LiveWorld::add_facts_of_moves() {
           engines_.nodes.job_policy(pod.object->metadata.ns, owner.name, owner.uid).pod_replacement_policy == "Failed";
     protocol::AllocatedClaims claims;
     for (const uint32_t claim : pod.claims) claims.push_back(world_->claims[claim]);
-    auto next = std::make_shared<api::Pod>(*pod.object);
-    next->node_name.clear();
-    if (options_.scheduler_names.empty()) protocol::remove_pin(*next, claims);
-    const alignment::PodPairs pairs = protocol::pairs_of_pod(*next, claims);
+    const alignment::PodPairs pairs = protocol::pairs_of_pod(*pod.object, claims);
     pod.tied = pairs.refusal.has_value();
     pod.pairs = pairs.entries;
+    // In gate mode the next one comes without the pin. Otherwise it asks for the same, and no copy is made.
+    if (!options_.scheduler_names.empty()) continue;
+    auto next = std::make_shared<api::Pod>(*pod.object);
+    next->node_name.clear();
+    protocol::remove_pin(*next, claims);
     pod.next = std::move(next);
   }
   // The inventory keeps no capacities by name: each device counts as one, or by what it consumes.

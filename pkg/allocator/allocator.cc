@@ -211,34 +211,20 @@ class Allocator::Impl {
   }
 
   std::optional<inventory::Usage> class_usage(const std::string& class_name, uint64_t& budget) {
-    const inventory::ClassEntry* entry = device_index_.find_class(class_name);
-    if (entry == nullptr) return std::nullopt;
-    meter_.begin_slice(options_.slice);
-    trim();
-    Filter bare;
-    for (const std::string& expression : entry->object->selectors) {
-      if (expression.empty()) return std::nullopt;
-      bare.class_selectors.push_back(selectors_.intern(expression));
-      if (!selectors_.compile_error(bare.class_selectors.back()).empty()) return std::nullopt;
-    }
-    const FilterId filter = filters_.intern(std::move(bare));
-    filters_.touch(filter);
     inventory::Usage usage;
-    for (inventory::PoolId id = 0; id < device_index_.pool_slots(); ++id) {
-      const inventory::Pool* pool = device_index_.pool(id);
-      if (pool == nullptr || !pool->has_slices()) continue;
-      if (!filters_.has_mask(filter, *pool)) {
-        if (budget == 0) return std::nullopt;
-        budget -= std::min<uint64_t>(budget, pool->size());
-      }
-      const FilterMask* mask = filters_.mask(filter, *pool);
-      if (mask == nullptr) {
-        budget = 0;
-        return std::nullopt;
-      }
-      usage += usage_in(*pool, *mask);
-    }
+    inventory::PoolId next = 0;
+    if (!each_mask(class_name, next, budget, [&](const inventory::Pool& pool, const FilterMask& mask) {
+          usage += usage_in(pool, mask);
+          return true;
+        }))
+      return std::nullopt;
     return usage;
+  }
+
+  bool each_pool_of_class(const std::string& class_name, inventory::PoolId& next, uint64_t& budget,
+                          const VisitPool& visit) {
+    return each_mask(class_name, next, budget,
+                     [&](const inventory::Pool& pool, const FilterMask& mask) { return visit(pool, mask.usable()); });
   }
 
   std::vector<GroupsOnNode> count_groups(const Request& request, uint32_t entry, std::span<const NodeId> nodes,
@@ -416,6 +402,38 @@ class Allocator::Impl {
   static constexpr size_t kMaxKeptPlanBytes = 8u << 20;
   // Shorter decisions are not charged to a namespace.
   static constexpr Duration kFreeSlice = std::chrono::milliseconds(1);
+
+  // Pools from `next` on, until `visit` returns false. False: see class_usage().
+  template <class Visit>
+  bool each_mask(const std::string& class_name, inventory::PoolId& next, uint64_t& budget, const Visit& visit) {
+    const inventory::ClassEntry* entry = device_index_.find_class(class_name);
+    if (entry == nullptr) return false;
+    meter_.begin_slice(options_.slice);
+    trim();
+    Filter bare;
+    for (const std::string& expression : entry->object->selectors) {
+      if (expression.empty()) return false;
+      bare.class_selectors.push_back(selectors_.intern(expression));
+      if (!selectors_.compile_error(bare.class_selectors.back()).empty()) return false;
+    }
+    const FilterId filter = filters_.intern(std::move(bare));
+    filters_.touch(filter);
+    for (bool more = true; more && next < device_index_.pool_slots(); ++next) {
+      const inventory::Pool* pool = device_index_.pool(next);
+      if (pool == nullptr || !pool->has_slices()) continue;
+      if (!filters_.has_mask(filter, *pool)) {
+        if (budget == 0) return false;
+        budget -= std::min<uint64_t>(budget, pool->size());
+      }
+      const FilterMask* mask = filters_.mask(filter, *pool);
+      if (mask == nullptr) {
+        budget = 0;
+        return false;
+      }
+      more = visit(*pool, *mask);
+    }
+    return true;
+  }
 
   static inventory::Usage usage_in(const inventory::Pool& pool, const FilterMask& mask) {
     inventory::Usage usage;
@@ -624,6 +642,10 @@ FitCounts Allocator::fit_counts(const Request& request, std::span<const NodeId> 
 }
 std::optional<inventory::Usage> Allocator::class_usage(const std::string& class_name, uint64_t& budget) {
   return impl_->class_usage(class_name, budget);
+}
+bool Allocator::each_pool_of_class(const std::string& class_name, inventory::PoolId& next, uint64_t& budget,
+                                   const VisitPool& visit) {
+  return impl_->each_pool_of_class(class_name, next, budget, visit);
 }
 std::vector<GroupsOnNode> Allocator::count_groups(const Request& request, uint32_t entry, std::span<const NodeId> nodes,
                                                   uint32_t most) {

@@ -15,6 +15,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <set>
@@ -29,6 +30,10 @@
 #include "pkg/base/error.h"
 #include "pkg/base/random.h"
 #include "pkg/inventory/inventory.h"
+
+namespace dra::inventory {
+class Pool;
+}
 
 namespace dra::allocator {
 
@@ -107,6 +112,12 @@ class Allocator {
   // invalid, or the budget or a slice ends before all devices are judged. Judged devices are cached, so that the next
   // call gets further. The budget decreases by the devices newly judged; a slice that ends sets it to 0.
   std::optional<inventory::Usage> class_usage(const std::string& class_name, uint64_t& budget);
+  // Pool by pool, beginning with number `next`, which moves on: `usable` has a bit for each device that the class
+  // selects and that neither a taint nor an unknown field keeps from claims. Ends after the last pool, or when `visit`
+  // returns false; false: as class_usage() without a value, and `next` is the pool that is still to be judged.
+  using VisitPool = std::function<bool(const inventory::Pool& pool, const uint64_t* usable)>;
+  bool each_pool_of_class(const std::string& class_name, inventory::PoolId& next, uint64_t& budget,
+                          const VisitPool& visit);
 
   // Drops all caches (plans, masks, summaries); required after Inventory::set_features. Later decisions and tidy() free
   // the memory in portions.

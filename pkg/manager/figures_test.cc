@@ -4,6 +4,7 @@
 #include "pkg/manager/manager.h"
 #include "pkg/manager/report/device_gauges.h"
 #include "pkg/manager/report/exclusivity.h"
+#include "pkg/manager/report/fragmentation_gauges.h"
 #include "pkg/manager/report/instruments.h"
 #include "pkg/manager/report/pending_pods.h"
 #include "pkg/manager/report/pinned_pods.h"
@@ -167,6 +168,92 @@ TEST_F(Devices, ClassesAreJudgedOverSeveralRefreshesWhereThereAreMany) {
   for (int i = 0; i < 4; ++i) gauges.refresh();
   for (int i = 0; i < 10; ++i)
     EXPECT_TRUE(says("dra_class_devices{class=\"class-" + std::to_string(i) + "\",state=\"total\"} 64000")) << i;
+}
+
+class Fragments : public Devices {
+ protected:
+  Fragments() : fragments(registry, inventory, allocator, clock) {
+    for (const char* name : {"gpus", "nics"}) {
+      api::DeviceClass made;
+      made.metadata.name = name;
+      made.selectors = {std::string("device.driver == '") + (name[0] == 'g' ? "gpu" : "nic") + "'"};
+      inventory.apply_class(made);
+    }
+  }
+  api::ResourceSlice slice_of(const std::string& node, int devices) {
+    api::ResourceSlice made = slice("gpu", node, devices);
+    made.node_name = node;
+    return made;
+  }
+  int count() {
+    int pieces = 1;
+    while (!fragments.refresh_some()) ++pieces;
+    return pieces;
+  }
+  bool serves(const std::string& line) {
+    return registry.text().find("dra_class_fragmentation{class=" + line + "\n") != std::string::npos;
+  }
+
+  ManualClock clock;
+  FragmentationGauges fragments;
+};
+
+// Four and two GPUs, of which two and one are held: three are free, and the larger node has four.
+TEST_F(Fragments, AreServedByClass) {
+  inventory.apply_slice(slice_of("a", 4));
+  inventory.apply_slice(slice_of("b", 2));
+  take("a", "d0");
+  take("a", "d3");
+  take("b", "d1");
+  count();
+  EXPECT_TRUE(serves("\"gpus\",state=\"largest\"} 2")) << registry.text();
+  EXPECT_TRUE(serves("\"gpus\",state=\"if_packed\"} 3"));
+  EXPECT_TRUE(serves("\"gpus\",state=\"free\"} 3"));
+  EXPECT_TRUE(serves("\"nics\",state=\"largest\"} 0"));
+  inventory.remove_class("gpus");
+  clock.advance(FragmentationGauges::kInterval);
+  count();
+  EXPECT_EQ(registry.text().find("dra_class_fragmentation{class=\"gpus"), std::string::npos);
+}
+
+TEST_F(Fragments, AreCountedOnceInAnInterval) {
+  inventory.apply_slice(slice_of("a", 4));
+  count();
+  EXPECT_TRUE(serves("\"gpus\",state=\"largest\"} 4"));
+  take("a", "d0");
+  clock.advance(FragmentationGauges::kInterval - 1s);
+  count();
+  EXPECT_TRUE(serves("\"gpus\",state=\"largest\"} 4")) << "they are not to be counted yet";
+  clock.advance(1s);
+  count();
+  EXPECT_TRUE(serves("\"gpus\",state=\"largest\"} 3"));
+}
+
+// 60,000 devices; a device is more than one unit of work.
+TEST_F(Fragments, AreCountedInPieces) {
+  for (int i = 0; i < 500; ++i) inventory.apply_slice(slice_of("n" + std::to_string(i), 120));
+  EXPECT_FALSE(fragments.refresh_some());
+  EXPECT_FALSE(serves("\"gpus\",state=\"free\"} 60000")) << "a part of the pools makes no figure";
+  EXPECT_GE(count(), 3);
+  EXPECT_TRUE(serves("\"gpus\",state=\"free\"} 60000"));
+  EXPECT_TRUE(serves("\"gpus\",state=\"largest\"} 32"));
+}
+
+TEST_F(Fragments, OfManyClassesAreCountedOverSeveralIntervals) {
+  for (int i = 0; i < 500; ++i) inventory.apply_slice(slice_of("n" + std::to_string(i), 120));
+  for (int i = 0; i < 5; ++i) {
+    api::DeviceClass made;
+    made.metadata.name = "class-" + std::to_string(i);
+    made.selectors = {"device.driver == 'gpu' && " + std::to_string(i) + " >= 0"};
+    inventory.apply_class(made);
+  }
+  count();
+  EXPECT_FALSE(serves("\"class-4\",state=\"free\"} 60000"));
+  for (int i = 0; i < 2; ++i) {
+    clock.advance(FragmentationGauges::kInterval);
+    count();
+  }
+  for (int i = 0; i < 5; ++i) EXPECT_TRUE(serves("\"class-" + std::to_string(i) + "\",state=\"free\"} 60000")) << i;
 }
 
 api::ResourceClaim make_claim(WallTime created) {

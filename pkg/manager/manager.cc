@@ -18,6 +18,7 @@
 #include "pkg/manager/report/audit.h"
 #include "pkg/manager/report/device_gauges.h"
 #include "pkg/manager/report/exclusivity.h"
+#include "pkg/manager/report/fragmentation_gauges.h"
 #include "pkg/manager/report/instruments.h"
 #include "pkg/manager/report/operator_events.h"
 #include "pkg/manager/report/pinned_pods.h"
@@ -76,6 +77,7 @@ struct Manager::Impl {
         inventory(features_of(options, "")),
         allocator(inventory, allocator_options_of(options, reactor.clock()), random),
         device_gauges(registry, inventory, allocator, options.ignored_taints),
+        fragmentation_gauges(registry, inventory, allocator, reactor.clock()),
         nodes(reactor.clock()),
         plugins(inventory, allocator),
         assumptions(inventory, nodes, stores),
@@ -107,6 +109,9 @@ struct Manager::Impl {
     });
     registry.before_collect_in_steps(
         [this, alive = std::weak_ptr<bool>(alive_token)] { return alive.expired() || device_gauges.refresh_some(); });
+    registry.before_collect_in_steps([this, alive = std::weak_ptr<bool>(alive_token)] {
+      return alive.expired() || fragmentation_gauges.refresh_some();
+    });
     registry.before_collect([this, alive = std::weak_ptr<bool>(alive_token)] {
       if (!alive.expired()) refresh_metrics();
     });
@@ -477,6 +482,7 @@ struct Manager::Impl {
   inventory::Inventory inventory;
   allocator::Allocator allocator;
   DeviceGauges device_gauges;
+  FragmentationGauges fragmentation_gauges;
   StuckClaims stuck;
   PinnedPods pinned;
   Exclusivity exclusivity;

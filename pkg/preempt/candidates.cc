@@ -14,16 +14,20 @@ bool may_be_victim(const Pod& pod) {
   return pod.runs() && pod.ours && !of_node && !meta.annotations.contains(kMirrorAnnotation);
 }
 
-bool may_move(const World& world, uint32_t number) {
-  const Pod& pod = world.pods[number];
+bool may_move(const Pod& pod, uint32_t budgets) {
   const api::OwnerReference* owner = pod.object->metadata.controller();
   if (owner == nullptr || owner->kind == "DaemonSet" || !pod.replaced || pod.tied) return false;
   const auto& annotations = pod.object->metadata.annotations;
   if (const auto mark = annotations.find(kDoNotMove); mark != annotations.end() && mark->second == "true") return false;
-  // The Eviction API refuses a pod under two budgets for good.
-  return std::count_if(world.budgets.begin(), world.budgets.end(), [number](const Budget& budget) {
-           return std::binary_search(budget.covers.begin(), budget.covers.end(), number);
-         }) < 2;
+  return budgets < 2;  // the Eviction API refuses a pod under two budgets for good
+}
+
+// By pod: how many budgets select it.
+std::vector<uint32_t> budgets_by_pod(const World& world) {
+  std::vector<uint32_t> budgets(world.pods.size(), 0);
+  for (const Budget& budget : world.budgets)
+    for (const uint32_t pod : budget.covers) ++budgets[pod];
+  return budgets;
 }
 
 }  // namespace
@@ -36,11 +40,12 @@ int64_t priority_of(const World& world, const std::vector<uint32_t>& pods) {
 
 Candidates::Candidates(const World& world, Kind kind, int64_t priority, bool anybody)
     : world_(world), may_go_(world.pods.size()), groups_(world.groups.size()) {
+  const std::vector<uint32_t> budgets = budgets_by_pod(world);
   for (uint32_t number = 0; number < world.pods.size(); ++number) {
     const Pod& pod = world.pods[number];
     const int64_t own = pod.object->priority;
     const bool low = kind == Kind::kVictims ? own < priority : own <= priority;
-    const bool of_kind = kind == Kind::kVictims ? !pod.kept_by_class : may_move(world, number);
+    const bool of_kind = kind == Kind::kVictims ? !pod.kept_by_class : may_move(pod, budgets[number]);
     may_go_[number] = anybody && low && may_be_victim(pod) && of_kind;
     if (may_go_[number]) all_.push_back(number);
     if (pod.group == kNobody || !pod.runs()) continue;

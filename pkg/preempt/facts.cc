@@ -78,7 +78,17 @@ void join_groups(World& world, const std::vector<PodGroupFacts>& groups) {
   for (Pod& pod : world.pods) joining.join(pod);
 }
 
-Budget budget_of(const World& world, const api::PodDisruptionBudget& source) {
+PodsByNamespace::PodsByNamespace(const World& world) {
+  for (uint32_t number = 0; number < world.pods.size(); ++number)
+    pods_[world.pods[number].object->metadata.ns].push_back(number);
+}
+
+std::span<const uint32_t> PodsByNamespace::of(std::string_view ns) const {
+  const auto found = pods_.find(ns);
+  return found == pods_.end() ? std::span<const uint32_t>() : found->second;
+}
+
+Budget budget_of(const World& world, const PodsByNamespace& pods, const api::PodDisruptionBudget& source) {
   Budget budget;
   budget.name = source.metadata.key();
   // What the status says counts once the disruption controller has seen the spec.
@@ -88,9 +98,9 @@ Budget budget_of(const World& world, const api::PodDisruptionBudget& source) {
   if (!selector || (selector->match_labels.empty() && selector->match_expressions.empty())) return budget;
   const bool enough_healthy = source.desired_healthy > 0 && source.current_healthy >= source.desired_healthy;
   const std::vector<std::string>& disrupted = source.disrupted_pods;
-  for (uint32_t number = 0; number < world.pods.size(); ++number) {
+  for (const uint32_t number : pods.of(source.metadata.ns)) {
     const api::Pod& pod = *world.pods[number].object;
-    if (pod.metadata.ns != source.metadata.ns || !api::matches(*selector, pod.metadata.labels)) continue;
+    if (!api::matches(*selector, pod.metadata.labels)) continue;
     budget.covers.push_back(number);
     const bool counted = std::find(disrupted.begin(), disrupted.end(), pod.metadata.name) == disrupted.end();
     if (counted && (is_ready(pod) || !(source.always_allow || enough_healthy))) budget.pods.push_back(number);

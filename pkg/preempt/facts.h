@@ -7,7 +7,10 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
+#include <unordered_map>
 #include <vector>
 
 #include "pkg/api/eviction.h"
@@ -29,8 +32,20 @@ struct PodGroupFacts {
 // pod has: spec.schedulingGroup, the label, the annotation on the pods of a Job.
 void join_groups(World& world, const std::vector<PodGroupFacts>& groups);
 
+// The pods of a world by namespace: a budget looks at those of its own only. A cluster has thousands of both. Valid
+// while the world's pods stay as they are.
+class PodsByNamespace {
+ public:
+  explicit PodsByNamespace(const World& world);
+  // Sorted.
+  std::span<const uint32_t> of(std::string_view ns) const;
+
+ private:
+  std::unordered_map<std::string_view, std::vector<uint32_t>> pods_;
+};
+
 // The pods of the world that the budget selects, and those of them whose eviction counts.
-Budget budget_of(const World& world, const api::PodDisruptionBudget& budget);
+Budget budget_of(const World& world, const PodsByNamespace& pods, const api::PodDisruptionBudget& budget);
 
 // Sets Pod::gib. `memory` is what a device has, in GiB; shares count what they consume of it.
 void measure(World& world, const std::function<double(const api::DeviceRequestAllocationResult&)>& memory);

@@ -251,8 +251,9 @@ void EvictionWorld::add_groups(std::vector<preempt::PodGroupFacts> groups) {
 }
 
 void EvictionWorld::add_budgets() {
+  const preempt::PodsByNamespace pods(*world_);
   for (const auto& [key, budget] : state_.objects.evictions.budgets)
-    world_->budgets.push_back(preempt::budget_of(*world_, *budget));
+    world_->budgets.push_back(preempt::budget_of(*world_, pods, *budget));
 }
 
 // As controllers/preemption/world.cc: whether they stand is judged by the search.

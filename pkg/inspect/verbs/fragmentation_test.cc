@@ -1,5 +1,6 @@
-// top fragmentation against a twin that tries every set of devices of a node: cards of four slices as whole GPUs,
-// halves and quarters. DRA_FRAGMENTATION_WORLDS: how many; DRA_FRAGMENTATION_SEED: the first.
+// top fragmentation, and so the metric, against a twin that tries every set of devices of a node, and against the
+// allocator: cards of four slices as whole GPUs, halves and quarters. DRA_FRAGMENTATION_WORLDS: how many;
+// DRA_FRAGMENTATION_SEED: the first.
 #include "pkg/inspect/verbs/fragmentation.h"
 
 #include <gtest/gtest.h>
@@ -8,6 +9,7 @@
 
 #include "pkg/base/random.h"
 #include "pkg/inspect/state/objects_fixture.h"
+#include "pkg/inspect/verbs/top.h"
 #include "test/support/environment.h"
 
 namespace dra::inspect::fragmentation_test {
@@ -150,6 +152,8 @@ TEST(Fragmentation, IsTheTwins) {
       EXPECT_EQ(static_cast<int>(one.on_empty), twin.on_empty)
           << one.device_class << " DRA_FRAGMENTATION_SEED=" << seed;
       EXPECT_EQ(static_cast<int>(one.free), twin.free) << one.device_class << " DRA_FRAGMENTATION_SEED=" << seed;
+      EXPECT_EQ(one.largest, largest_request(state, one.device_class).count)
+          << one.device_class << " DRA_FRAGMENTATION_SEED=" << seed;
       EXPECT_EQ(static_cast<int>(one.if_packed()), std::max(twin.largest, std::min(twin.on_empty, twin.free)));
       lost += one.lost() > 0 ? 1 : 0;
     }

@@ -7,6 +7,7 @@
 #include "pkg/base/random.h"
 #include "pkg/manager/permit/chart_roles.h"
 #include "pkg/manager/report/device_gauges.h"
+#include "pkg/manager/report/fragmentation_gauges.h"
 #include "pkg/manager/report/instruments.h"
 #include "pkg/manager/report/unknown_objects.h"
 #include "pkg/manager/report/usage_reporter.h"
@@ -28,6 +29,8 @@ void register_metrics(metrics::Registry& registry) {
   reactor_task_processor(registry);
   const Instruments instruments(registry);
   const DeviceGauges gauges(registry, inventory, allocator);
+  const SystemClock clock;
+  const FragmentationGauges fragmentation(registry, inventory, allocator, clock);
   unknown_field_gauges(registry);
   const UsageMetrics usage(registry);
 }

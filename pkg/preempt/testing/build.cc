@@ -194,6 +194,7 @@ void Built::add_rest() {
     groups.push_back({false, std::string(kNamespace) + "/g" + std::to_string(i), model_.groups[i].min_count,
                       model_.groups[i].whole});
   join_groups(*world_, groups);
+  const PodsByNamespace pods(*world_);
   for (const ModelBudget& one : model_.budgets) {
     api::PodDisruptionBudget budget;
     budget.metadata.ns = kNamespace;
@@ -201,7 +202,7 @@ void Built::add_rest() {
     budget.selector.emplace().match_labels["app"] = std::to_string(one.app);
     budget.disruptions_allowed = one.allowed;
     budget.always_allow = true;
-    world_->budgets.push_back(budget_of(*world_, budget));
+    world_->budgets.push_back(budget_of(*world_, pods, budget));
   }
   const auto name_of = [](const char* kind, int number) {
     return std::string(kNamespace) + "/" + kind + std::to_string(number);
