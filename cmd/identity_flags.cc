@@ -23,6 +23,12 @@ void add_identity_flags(CLI::App& app, identity::Rules& rules) {
       "DRIVER=TYPE+TYPE: two types of the driver's devices that exclude each other on one piece of silicon, in "
       "one pool, too");
   add_rule_flag(
+      app, "--identity-annotations", rules, &Rules::set_annotations,
+      "on: what allocations of other programs hold is written into the annotation "
+      "dra-controller-manager/identities of their claims, and counts when the driver has withdrawn the device; "
+      "only where the policy marks denies: whoever writes the annotation keeps others from devices. off, the "
+      "default: their devices count by what is published");
+  add_rule_flag(
       app, "--device-plugin", rules, &Rules::add_plugin,
       "DRIVER=plugin, =dra or =apart: to whom the driver's devices belong on a node whose device plugin serves "
       "the extended resource of a class for them. plugin, the default: to the device plugin while the node offers "

@@ -11,6 +11,7 @@
 
 #include "pkg/api/decode/decode_protobuf.h"
 #include "pkg/api/meta.h"
+#include "pkg/api/share_lists.h"
 #include "pkg/api/unknown_fields.h"
 #include "pkg/base/error.h"
 #include "pkg/base/strings.h"
@@ -107,6 +108,10 @@ template <class T>
 Result<Entry> make_entry(T&& object) {
   const Result<uint64_t> revision = revision_of(ObjectTraits<T>::meta(object));
   if (!revision) return fail(revision.error());
+  if constexpr (requires { api::share_lists(object); })
+    api::share_lists(object);
+  else if constexpr (requires { api::share_lists(object.metadata); })
+    api::share_lists(object.metadata);
   const auto kept = std::make_shared<const T>(std::move(object));
   return Entry(kept, ObjectTraits<T>::meta(*kept), *revision);
 }

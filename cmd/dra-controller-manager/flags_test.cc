@@ -71,11 +71,13 @@ TEST(Flags, AreRead) {
 TEST(Flags, WhatNamesOnePieceOfSilicon) {
   const Parsed parsed =
       parse({"--identity=a.com/serial=a", "--identity", "b.com/serial=a", "--identity-parent=a.com/card=a",
-             "--identity-part=a.com=slice", "--identity-exclusive=a.com=gpu+vfio", "--device-plugin=a.com=dra",
-             "--device-plugin=b.com=apart", "--device-plugin-resources=a.com=a.com/gpu,a.com/x"});
+             "--identity-part=a.com=slice", "--identity-exclusive=a.com=gpu+vfio", "--identity-annotations=on",
+             "--device-plugin=a.com=dra", "--device-plugin=b.com=apart",
+             "--device-plugin-resources=a.com=a.com/gpu,a.com/x"});
   ASSERT_TRUE(parsed.flags) << parsed.text;
   identity::Rules wanted;
   wanted.own["a.com/serial"] = wanted.own["b.com/serial"] = wanted.parent["a.com/card"] = "a";
+  wanted.annotations = true;
   wanted.parts["a.com"] = {"slice"};
   wanted.exclusive["a.com"] = {{"gpu", "vfio"}};
   wanted.plugin = {{"a.com", identity::PluginUse::kDra}, {"b.com", identity::PluginUse::kApart}};
@@ -87,6 +89,7 @@ TEST(Flags, WhatNamesOnePieceOfSilicon) {
         {"--identity-parent", "a.com/card=A B", "the namespace \"A B\" may have"},
         {"--identity-part", "a.com", "write DRIVER=TYPE"},
         {"--identity-exclusive", "a.com=gpu", "write DRIVER=TYPE+TYPE"},
+        {"--identity-annotations", "yes", "write on or off"},
         {"--device-plugin", "a.com=both", "write DRIVER=plugin, DRIVER=dra or DRIVER=apart"},
         {"--device-plugin-resources", "a.com=gpu", "is not the name of an extended resource"}}) {
     const Parsed refused = parse({std::string(flag) + "=" + value});

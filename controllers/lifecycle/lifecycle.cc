@@ -4,6 +4,7 @@
 #include <set>
 
 #include "controllers/lifecycle/health.h"
+#include "controllers/lifecycle/identities.h"
 #include "pkg/api/pod_bounds.h"
 #include "pkg/protocol/group_claims.h"
 #include "pkg/protocol/pod_claims.h"
@@ -369,12 +370,14 @@ void on_claim(const View& view, const api::ResourceClaim* after, EnqueueRequests
 
 }  // namespace
 
-ReconcileResult LifecycleReconciler::reconcile(const Key& key, const View& view, reconcile::State&) const {
+ReconcileResult LifecycleReconciler::reconcile(const Key& key, const View& view, reconcile::State& state) const {
   if (key.kind == Kind::kClaim) {
     const api::ResourceClaim* claim = view.claim(key.object);
     if (!claim) return {};
     ReconcileResult outcome = ClaimReconcile(view, *claim, options_).run();
     // Only in a reconcile with nothing else to do: the answer to a write or a live GET requeues the key.
+    if (inventory_ && outcome.effects.empty())
+      note_identities(view, *inventory_, *claim, static_cast<State&>(state).noted, outcome);
     if (inventory_ && outcome.effects.empty()) report_device_troubles(view, *inventory_, *claim, outcome);
     return outcome;
   }

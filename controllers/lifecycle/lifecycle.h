@@ -3,9 +3,11 @@
 // Claim keys: consumers that are gone or finished leave status.reservedFor; the last one takes the allocation along;
 // the delete-protection finalizer is removed when nothing is allocated; a generated claim is deleted with its pod. Pod
 // keys: a pod bound by somebody else gets its reservation. Only the API server's answer, by uid, says that a pod is
-// gone. Troubles of devices in use are reported (health.h). Keeps nothing that decides (State); belongs to the
-// inventory's thread.
+// gone. Troubles of devices in use are reported (health.h), and what others allocated is noted (identities.h). Keeps
+// nothing that decides (State); belongs to the inventory's thread.
 #pragma once
+
+#include <deque>
 
 #include "pkg/inventory/inventory.h"
 #include "pkg/protocol/slice_changes.h"
@@ -34,6 +36,8 @@ struct State : reconcile::State {
 
   // What was last seen of each pool, to recognise changes. Lost at a restart: every pool counts as changed once.
   protocol::SliceChanges slices;
+  // When identities were noted in the last minute. Lost: as many more in this one.
+  std::deque<WallTime> noted;
 };
 
 // Without an inventory, which must outlive both, troubles of devices are not reported.
@@ -42,7 +46,7 @@ class LifecycleReconciler : public reconcile::Reconciler {
   LifecycleReconciler(const Options& options, const inventory::Inventory* inventory)
       : options_(options), inventory_(inventory) {}
   reconcile::ReconcileResult reconcile(const reconcile::Key& key, const reconcile::View& view,
-                                       reconcile::State&) const override;
+                                       reconcile::State& state) const override;
 
  private:
   const Options options_;

@@ -200,11 +200,11 @@ struct Pod {
   size_t labels_dropped = 0;  // their number
   size_t bytes_dropped = 0;
   std::vector<PodVolume> volumes;
-  std::vector<Toleration> tolerations;
+  SharedList<Toleration> tolerations;
   std::vector<std::string> scheduling_gates;
-  std::vector<PodResourceClaim> resource_claims;
-  std::vector<Container> containers;
-  std::vector<Container> init_containers;
+  SharedList<PodResourceClaim> resource_claims;
+  SharedList<Container> containers;
+  SharedList<Container> init_containers;
   ResourceList overhead;
   Rare<ResourceList> pod_requests;  // spec.resources.requests (pod level)
   int32_t priority = 0;

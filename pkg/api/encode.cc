@@ -341,7 +341,7 @@ void write(JsonText& out, const ResourceClaimSpec& value) {
     out.object("devices", [&] {
       put_list(out, "config", value.config, write_claim_config);
       put_list(out, "constraints", value.constraints, write_constraint);
-      put_list(out, "requests", value.requests, write_request);
+      put_list(out, "requests", value.requests.get(), write_request);
     });
   });
 }

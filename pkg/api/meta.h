@@ -12,6 +12,8 @@
 #include <string>
 #include <vector>
 
+#include "pkg/api/shared_list.h"
+
 namespace dra::api {
 
 using StringMap = std::map<std::string, std::string, std::less<>>;
@@ -47,7 +49,7 @@ struct ObjectMeta {
   StringMap annotations;
   std::vector<std::string> finalizers;
   std::vector<OwnerReference> owner_references;
-  std::vector<ManagedFieldsEntry> managed_fields;
+  SharedList<ManagedFieldsEntry> managed_fields;
 
   bool deleting() const { return !deletion_timestamp.empty(); }
   // The owner reference with controller=true, or nullptr.

@@ -113,9 +113,10 @@ size_t bytes(const std::vector<T>& list) {
 }
 
 size_t list_bytes(const Pod& pod) {
-  return bytes(pod.containers) + bytes(pod.init_containers) + bytes(pod.volumes) + bytes(pod.resource_claims) +
-         bytes(pod.scheduling_gates) + bytes(pod.overhead) + (pod.pod_requests ? bytes(*pod.pod_requests) : 0) +
-         (pod.claims_take ? bytes(*pod.claims_take) : 0) + pod.scheduler_name.size() + pod.priority_class_name.size();
+  return bytes(pod.containers.get()) + bytes(pod.init_containers.get()) + bytes(pod.volumes) +
+         bytes(pod.resource_claims.get()) + bytes(pod.scheduling_gates) + bytes(pod.overhead) +
+         (pod.pod_requests ? bytes(*pod.pod_requests) : 0) + (pod.claims_take ? bytes(*pod.claims_take) : 0) +
+         pod.scheduler_name.size() + pod.priority_class_name.size();
 }
 
 using Sums = std::map<std::string, Quantity, std::less<>>;
@@ -244,7 +245,7 @@ void drop_lists(Pod& pod) {
     release(volume.image);
     if (volume.disk) keep_first(volume.disk->monitors, 16);
   }
-  keep_first(pod.resource_claims, most_claims(pod));
+  keep_first(pod.resource_claims.edit(), most_claims(pod));
   // Two gates hold the pod as thousands do; which ones is not known any more.
   if (pod.scheduling_gates.size() > 1) pod.scheduling_gates = std::vector<std::string>(2);
   merge_claims(pod);

@@ -218,7 +218,7 @@ struct DeviceClaimConfig {
 };
 
 struct ResourceClaimSpec {
-  std::vector<DeviceRequest> requests;
+  SharedList<DeviceRequest> requests;
   std::vector<DeviceConstraint> constraints;
   std::vector<DeviceClaimConfig> config;
   size_t selector_bytes_dropped = 0;  // claim_bounds.h: above the limit, so every selector is empty

@@ -84,7 +84,7 @@ bool parse(std::string_view text, dom::element& out) {
 }  // namespace
 
 // An allocation is written with it, so no tree of JSON values is built.
-std::vector<std::string> encode_records(const Records& records) {
+std::vector<std::string> encode_records(const Records& records, size_t most) {
   std::vector<std::string> texts;
   const size_t frame = head().size() + kTail.size();
   std::string devices;
@@ -99,8 +99,8 @@ std::vector<std::string> encode_records(const Records& records) {
       write(one, entry.second);
     });
     const std::string_view member = std::string_view(one.text()).substr(1, one.text().size() - 2);
-    if (frame + member.size() > kMaxRecordBytes) continue;
-    if (frame + devices.size() + 1 + member.size() > kMaxRecordBytes) close();
+    if (frame + member.size() > most) continue;
+    if (frame + devices.size() + 1 + member.size() > most) close();
     devices.append(devices.empty() ? "" : ",").append(member);
   }
   close();

@@ -113,6 +113,12 @@ std::optional<std::string> Rules::add_exclusive(std::string_view text) {
   return std::nullopt;
 }
 
+std::optional<std::string> Rules::set_annotations(std::string_view text) {
+  if (text != "on" && text != "off" && text != "true" && text != "false") return quote(text) + ": write on or off";
+  annotations = text == "on" || text == "true";
+  return std::nullopt;
+}
+
 std::optional<std::string> Rules::add_plugin(std::string_view text) {
   const auto both = halves(text);
   const auto use = both ? parse_plugin_use(both->second) : std::nullopt;

@@ -39,15 +39,20 @@ struct Rules {
   std::map<std::string, PluginUse, std::less<>> plugin;                        // driver; others: kPlugin
   std::map<std::string, std::set<std::string>, std::less<>> plugin_resources;  // driver -> resources without a class
 
+  // What allocations of other programs hold is noted on their claims, and notes count: whoever may write them keeps
+  // others from devices.
+  bool annotations = false;
+
   PluginUse plugin_use(std::string_view driver) const;
   bool excludes(std::string_view driver, const std::string& type, const std::string& other) const;
 
-  // The values of --identity, --identity-parent, --identity-part, --identity-exclusive, --device-plugin and
-  // --device-plugin-resources. What is wrong with the text; nothing: it was added.
+  // The values of --identity, --identity-parent, --identity-part, --identity-exclusive, --identity-annotations,
+  // --device-plugin and --device-plugin-resources. What is wrong with the text; nothing: it was added.
   std::optional<std::string> add_own(std::string_view text);
   std::optional<std::string> add_parent(std::string_view text);
   std::optional<std::string> add_part(std::string_view text);
   std::optional<std::string> add_exclusive(std::string_view text);
+  std::optional<std::string> set_annotations(std::string_view text);
   std::optional<std::string> add_plugin(std::string_view text);
   std::optional<std::string> add_plugin_resources(std::string_view text);
 

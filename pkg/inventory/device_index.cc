@@ -462,20 +462,6 @@ bool DeviceIndex::matches(const api::ResourceSlice& slice) {
 
 // ---- claims
 
-namespace {
-
-// What an allocation remembers of its devices: its own entries, else what was noted later.
-identity::Records records_of(const api::AllocationResult& allocation, const identity::Records* later) {
-  identity::Records records;
-  for (const api::DeviceAllocationConfiguration& entry : allocation.config)
-    if (entry.source == "FromClass" && entry.opaque && entry.opaque->driver == identity::kRecordDriver)
-      identity::decode_records(entry.opaque->parameters_json, records);
-  if (later != nullptr) records.insert(later->begin(), later->end());
-  return records;
-}
-
-}  // namespace
-
 std::optional<ClaimIndex> DeviceIndex::claim_index(std::string_view uid) const {
   auto it = claim_index_.find(uid);
   return it == claim_index_.end() ? std::nullopt : std::optional<ClaimIndex>(it->second);
@@ -581,7 +567,8 @@ void DeviceIndex::set_allocation(std::string_view uid, const api::AllocationResu
   if (assumed) claim.has_assumed = allocation != nullptr;
   const bool opaque =
       allocation != nullptr && api::refusing_field(allocation->unknown, features_.ignored_fields) != nullptr;
-  const identity::Records records = allocation == nullptr ? identity::Records() : records_of(*allocation, recorded);
+  identity::Records records = allocation == nullptr ? identity::Records() : recorded_in(*allocation);
+  if (recorded != nullptr) records.insert(recorded->begin(), recorded->end());
   for (size_t i = 0; allocation != nullptr && i < allocation->results.size(); ++i) {
     const api::DeviceRequestAllocationResult& result = allocation->results[i];
     if (result.admin_access) continue;

@@ -6,6 +6,14 @@ namespace dra::inventory {
 
 using identity::Value;
 
+identity::Records recorded_in(const api::AllocationResult& allocation) {
+  identity::Records records;
+  for (const api::DeviceAllocationConfiguration& entry : allocation.config)
+    if (entry.source == "FromClass" && entry.opaque && entry.opaque->driver == identity::kRecordDriver)
+      identity::decode_records(entry.opaque->parameters_json, records);
+  return records;
+}
+
 HeldRecord::HeldRecord(const identity::Record& record, Strings& strings)
     : node_text(record.node.value_or("")), shared(record.shared), strings_(strings) {
   const auto read = [&](const std::vector<std::string>& texts, std::vector<Value>& into) {

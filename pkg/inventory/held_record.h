@@ -4,11 +4,15 @@
 #include <string>
 #include <vector>
 
+#include "pkg/api/resource.h"
 #include "pkg/identity/face.h"
 #include "pkg/identity/record.h"
 #include "pkg/inventory/strings.h"
 
 namespace dra::inventory {
+
+// The entries of an allocation's own config. A claim's config is FromClaim, and never counts.
+identity::Records recorded_in(const api::AllocationResult& allocation);
 
 // `strings` must outlive it.
 struct HeldRecord {

@@ -5,6 +5,7 @@
 
 #include "pkg/api/core.h"
 #include "pkg/inventory/device_index.h"
+#include "pkg/inventory/noted.h"
 
 namespace dra::inventory {
 namespace {
@@ -190,8 +191,9 @@ void Inventory::remove_node(std::string_view name) {
   device_index_->remove_node(name);
 }
 void Inventory::apply_claim(const api::ResourceClaim& claim) {
+  const identity::Records noted = noted_on(*device_index_, claim);
   device_index_->set_allocation(claim.metadata.uid, claim.status.allocation ? &*claim.status.allocation : nullptr,
-                                false, nullptr, &claim);
+                                false, noted.empty() ? nullptr : &noted, &claim);
   const auto& owners = claim.metadata.owner_references;
   const auto owner = std::find_if(owners.begin(), owners.end(), [](const api::OwnerReference& one) {
     return one.kind == "ResourceClaim" && one.api_version.starts_with("resource.k8s.io/");

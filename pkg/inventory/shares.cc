@@ -28,6 +28,8 @@ std::string shown(std::string_view parameters) {
   return std::string(cut) + (cut.size() < parameters.size() ? "..." : "");
 }
 
+}  // namespace
+
 const std::string* class_of(const api::ResourceClaim& claim, std::string_view alternative) {
   const std::string_view name = alternative.substr(0, alternative.find('/'));
   for (const api::DeviceRequest& request : claim.spec.requests) {
@@ -39,8 +41,6 @@ const std::string* class_of(const api::ResourceClaim& claim, std::string_view al
   }
   return nullptr;
 }
-
-}  // namespace
 
 std::string share_text(const ShareTerms& terms) {
   std::string text;

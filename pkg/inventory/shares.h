@@ -27,6 +27,8 @@ struct ShareTerms {
   std::string_view device_class;  // of its request; empty: unknown
   std::string_view parameters;    // as pkg/parameters/effective.h has them
 };
+// Of the request, or alternative "REQUEST/NAME", of the claim; null: it has none of this name.
+const std::string* class_of(const api::ResourceClaim& claim, std::string_view alternative);
 std::string share_text(const ShareTerms& terms);
 ShareTerms read_share(std::string_view text);
 

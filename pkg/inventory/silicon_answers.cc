@@ -144,13 +144,15 @@ std::vector<Silicon::Held> Silicon::held_near(NodeId node) const {
 std::vector<Silicon::Double> Silicon::doubles(const Pool& pool, StrId device, bool observed_only) const {
   std::vector<Double> out;
   if (silicon_slices_ == 0 && records_.empty()) return out;
+  const auto concerned = [&](const HolderRef& holder) { return counts(holder) && (holder.observed || !observed_only); };
   const auto holders_of = [&](const std::vector<HolderRef>& all) {
     std::vector<ClaimIndex> claims;
     for (const HolderRef& holder : all)
-      if (counts(holder) && (holder.observed || !observed_only)) claims.push_back(holder.claim);
+      if (concerned(holder)) claims.push_back(holder.claim);
     return claims;
   };
-  // All that is known of a holder: what is published, and what its allocations recorded; under all its types.
+  // All that is known of a name: what is published, and what the allocations concerned recorded; under all its types.
+  // Not what one recorded that excludes nobody: a decision about a share beside it does not look at that, either.
   struct Known {
     std::vector<Face> faces;
     std::vector<StrId> types;
@@ -165,7 +167,7 @@ std::vector<Silicon::Double> Silicon::doubles(const Pool& pool, StrId device, bo
       known.types.push_back(faces(slice).type(local));
     });
     for (const HolderRef& holder : all) {
-      if (holder.record == nullptr) continue;
+      if (holder.record == nullptr || !concerned(holder)) continue;
       known.faces.push_back(holder.record->face());
       known.types.push_back(holder.record->type);
     }

@@ -89,6 +89,31 @@ TEST(Silicon, RecordsAreEnoughForTheProof) {
   EXPECT_TRUE(asked(inventory, "one", Layer::kObserved).empty()) << "a decision is not seen by P2";
 }
 
+// A device with a share that excludes nobody, and one that does but recorded nothing: what the first recorded is no
+// conflict of the second, which was given out by what is published.
+TEST(Silicon, ARecordThatExcludesNobodyIsNoConflictOfAnotherShare) {
+  Inventory inventory;
+  api::ResourceSlice slice;
+  slice.metadata.name = slice.driver = "x.example.com";
+  slice.pool = {"a", 1, 1};
+  slice.node_name = "a";
+  slice.devices.emplace_back().name = "d0";
+  slice.devices[0].allow_multiple_allocations = true;
+  inventory.apply_slice(slice);
+  const auto share = [](const std::string& id, const std::optional<identity::Record>& record) {
+    api::AllocationResult result = of("x.example.com", "d0", record);
+    result.results[0].share_id = id;
+    return result;
+  };
+  inventory.apply_allocation("one", share("1", bus("0000:1a:00.0", true)));
+  inventory.apply_allocation("two", of("y.example.com", "d0", bus("0000:1a:00.0")));
+  inventory.assume("three", share("2", {}));
+  EXPECT_TRUE(inventory.audit().empty());
+  EXPECT_TRUE(asked(inventory, "three", Layer::kAll).empty()) << "it would be withdrawn and given out again, forever";
+  inventory.assume("three", share("2", bus("0000:1a:00.0")));
+  EXPECT_EQ(asked(inventory, "three", Layer::kAll).size(), 1u);
+}
+
 // A claim's own config and a class's entry of another source never count.
 TEST(Silicon, OnlyEntriesOfTheAllocationCount) {
   Inventory inventory;

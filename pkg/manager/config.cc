@@ -24,6 +24,7 @@ nlohmann::json identities_json(const identity::Rules& rules) {
           {"parent", rules.parent},
           {"parts", rules.parts},
           {"exclusive", std::move(exclusive)},
+          {"annotations", rules.annotations},
           {"devicePlugin", std::move(plugin)},
           {"devicePluginResources", rules.plugin_resources}};
 }

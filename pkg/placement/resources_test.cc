@@ -193,8 +193,8 @@ TEST(BoundCharge, MergedContainersTakeTheSameOfTheNode) {
   for (int i = 0; i < 400; i += 20) {
     const api::Pod part = pod(i, i + 20);
     ASSERT_EQ(part.bytes_dropped, 0u);
-    whole.containers.insert(whole.containers.end(), part.containers.begin(), part.containers.end());
-    whole.init_containers.insert(whole.init_containers.end(), part.init_containers.begin(), part.init_containers.end());
+    for (const api::Container& one : part.containers) whole.containers.push_back(one);
+    for (const api::Container& one : part.init_containers) whole.init_containers.push_back(one);
   }
   const api::Pod merged = pod(0, 400);
   ASSERT_GT(merged.bytes_dropped, 0u);

@@ -173,7 +173,7 @@ std::vector<ExtendedResource> to_claim_on(const api::Node& node, const std::vect
 
 api::Pod without_resources(const api::Pod& pod, const std::vector<ExtendedResource>& claimed) {
   api::Pod rest = pod;
-  for (std::vector<api::Container>* containers : {&rest.containers, &rest.init_containers})
+  for (auto* containers : {&rest.containers, &rest.init_containers})
     for (api::Container& container : *containers)
       for (const ExtendedResource& resource : claimed) {
         container.requests.erase(resource.name);

@@ -529,8 +529,7 @@ std::unique_ptr<ChangedQuestion> apply_to_question(const Question& question, con
     changed->pod = *question.pod;
     changed->question.pod = &changed->pod;
   }
-  changed->pod.tolerations.insert(changed->pod.tolerations.end(), suggestion.tolerations.begin(),
-                                  suggestion.tolerations.end());
+  for (const api::Toleration& toleration : suggestion.tolerations) changed->pod.tolerations.push_back(toleration);
   if (suggestion.kind == ChangeKind::kLessCpu) {
     // The pod's own figure replaces the sum over its containers; overhead is added to it.
     int64_t overhead = 0;

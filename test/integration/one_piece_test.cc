@@ -82,6 +82,55 @@ TEST(TwoDrivers, APodGetsTheDeviceWhenItsOtherNameIsReleased) {
   EXPECT_EQ(cluster.verdict(), "");
 }
 
+// Another program allocated a device while no manager ran (one died between seeing it and noting it); then the driver
+// withdraws it. Whether the other name of the device was given out all the same.
+bool given_twice(bool annotations) {
+  Cluster cluster(embedded(1, 1));
+  Api& api = cluster.api();
+  api.remove(Api::path("ResourceSlice", node_name(0) + "-" + kDriver));
+  for (const char* driver : {kDriver, kOther}) api.create(with_bus_ids(slice(node_name(0), 1), driver));
+  api.create(class_of("pt", kOther));
+  api.create(claim_template("one-pt", "pt"));
+  ProcessOptions process = manager_of(reconcile::Scheduling::kGate);
+  process.manager.identities.annotations = annotations;
+  cluster.start("m1", process);
+  api.create(claim("foreign"));
+  cluster.pass(2s);
+  cluster.kill("m1");
+  api.merge(Api::path("ResourceClaim", "foreign") + "/status",
+            {{"status",
+              {{"allocation",
+                {{"devices",
+                  {{"results",
+                    {{{"request", "gpu"}, {"driver", kDriver}, {"pool", node_name(0)}, {"device", "gpu-0"}}}}}}}}}}});
+  cluster.start("m2", process);
+  const auto noted = [&] {
+    for (const Json& one : api.list("ResourceClaim"))
+      if (one["metadata"].value("annotations", Json::object()).contains("dra-controller-manager/identities"))
+        return true;
+    return false;
+  };
+  EXPECT_EQ(cluster.eventually(noted, 30s), annotations);
+  api.remove(Api::path("ResourceSlice", node_name(0) + "-" + kDriver));
+  cluster.pass(2s);
+  cluster.kill("m2");
+  cluster.start("m3", process);
+  api.create(pod("second", {from_template("gpu", "one-pt")}));
+  const auto bound = [&] {
+    const auto found = cluster.watchdog().pod("default/second");
+    return found && !found->node_name.empty();
+  };
+  const bool twice = cluster.eventually(bound, 20s);
+  api.remove(Api::path("ResourceClaim", "foreign"));
+  EXPECT_TRUE(cluster.eventually(bound, 30s)) << "the device is free again";
+  return twice;
+}
+
+TEST(TwoDrivers, WhatOthersAllocatedIsKnownAfterItsDriverHasWithdrawnIt) {
+  EXPECT_FALSE(given_twice(true));
+  EXPECT_TRUE(given_twice(false)) << "by default annotations are neither written nor read: users can write them";
+}
+
 // Nodes that move between the device plugin and claims, while pods that may be served by either come and go.
 class Plugin {
  public:

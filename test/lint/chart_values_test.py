@@ -210,6 +210,14 @@ class Chart(unittest.TestCase):
                            "--shared-device-requests=a.com=never", "--shared-device-parameters=a.com=equal", "--kube-api-qps=5", "--leader-elect-resource-namespace=ns"):
                 self.assertIn(wanted, text)
 
+    def test_annotations_of_identities_count_where_users_cannot_write_them(self):
+        for helm in HELMS:
+            for settings, wanted in (([], False), (['policies.actions=["Deny"]'], True), (['policies.actions=["Audit","Deny"]'], True),
+                                     (['policies.enabled=false', 'policies.actions=["Deny"]'], False)):
+                status, text, errors = render(helm, *settings)
+                self.assertEqual(status, 0, errors)
+                self.assertEqual("--identity-annotations=on" in text, wanted, settings)
+
     def test_on_and_true_are_one_word(self):
         """YAML reads on and off without quotes as true and false: flag, roles and policy must not differ."""
         for helm in HELMS:

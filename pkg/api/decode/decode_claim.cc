@@ -158,8 +158,9 @@ bool read_device_status(const WireValue& v, AllocatedDeviceStatus& out, Trouble&
 
 bool read(const WireValue& v, ResourceClaimSpec& out, Trouble& t) {
   return expect_object(v, t) && section(v, "devices", t, [&](const WireValue& d) {
-           return field_with(d, "requests", t,
-                             [&](const WireValue& list) { return read_list(list, out.requests, t, read_request); }) &&
+           return field_with(
+                      d, "requests", t,
+                      [&](const WireValue& list) { return read_list(list, out.requests.edit(), t, read_request); }) &&
                   field_with(
                       d, "constraints", t,
                       [&](const WireValue& list) { return read_list(list, out.constraints, t, read_constraint); }) &&

@@ -213,13 +213,17 @@ bool read_pod_spec(const WireValue& v, Pod& out, Trouble& t) {
              v, "topologySpreadConstraints", t,
              [&](const WireValue& list) { return read_list(list, out.topology_spread, t, read_spread_constraint); }) &&
          field_with(v, "volumes", t, [&](const WireValue& list) { return read_volumes(list, out.volumes, t); }) &&
-         field_with(v, "tolerations", t,
-                    [&](const WireValue& list) { return read_list(list, out.tolerations, t, read_pod_toleration); }) &&
+         field_with(
+             v, "tolerations", t,
+             [&](const WireValue& list) { return read_list(list, out.tolerations.edit(), t, read_pod_toleration); }) &&
          field_with(v, "schedulingGates", t,
                     [&](const WireValue& list) { return read_list(list, out.scheduling_gates, t, read_gate); }) &&
-         field_with(v, "resourceClaims", t,
-                    [&](const WireValue& list) { return read_list(list, out.resource_claims, t, read_pod_claim); }) &&
-         field(v, "containers", out.containers, t) && field(v, "initContainers", out.init_containers, t) &&
+         field_with(
+             v, "resourceClaims", t,
+             [&](const WireValue& list) { return read_list(list, out.resource_claims.edit(), t, read_pod_claim); }) &&
+         field(v, "containers", out.containers.edit(), t) &&
+         field_with(v, "initContainers", t,
+                    [&](const WireValue& list) { return read(list, out.init_containers.edit(), t); }) &&
          quantities(v, "overhead", out.overhead, t) &&
          section(v, "resources", t,
                  [&](const WireValue& r) {

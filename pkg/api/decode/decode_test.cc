@@ -188,7 +188,7 @@ TEST(Decode, OfAPodWithLongListsLittleIsKept) {
       const Pod pod = pod_of(one);
       EXPECT_GT(pod.bytes_dropped, kMaxListBytes);
       EXPECT_LE(pod.containers.size() + pod.init_containers.size(), bound ? 3u : 0u);
-      EXPECT_LE(pod.containers.capacity() + pod.init_containers.capacity(), 4u);
+      EXPECT_LE(pod.containers.get().capacity() + pod.init_containers.get().capacity(), 4u);
       EXPECT_LE(pod.volumes.capacity(), kMaxKeptEntries);
       EXPECT_LE(pod.resource_claims.size(), kMaxKeptEntries);
       if (!bound && spec.contains("resourceClaims") && spec["resourceClaims"][0].contains("resourceClaimName")) {

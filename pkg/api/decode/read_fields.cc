@@ -153,7 +153,7 @@ constexpr UsedAnnotation kUsedAnnotations[] = {
     {"dra-controller-manager/usage-counter", 256},  // on classes
     {"dra-controller-manager/shared-silicon", 16},  // on classes
     {"dra-controller-manager/shares", 4097},        // on classes; a value longer than 4,096 is refused
-    {"dra-controller-manager/identities", 16'384},  // on claims (pkg/identity/record.h)
+    {"dra-controller-manager/identities", 16'384},  // on claims (pkg/inventory/noted.h)
     {"dra-controller-manager/history", 1024},       // on pods (pkg/protocol/history.h)
     {"dra-controller-manager/prefer", 513},         // on claims; a value longer than 512 is ignored
     // On claims, pods and PodGroups (pkg/alignment); a value longer than 1,024 is refused.
@@ -246,7 +246,7 @@ bool read_metadata_in_use(const WireValue& object, ObjectMeta& out, Labels label
            field_with(v, "ownerReferences", t,
                       [&](const WireValue& list) { return read_controller(list, out.owner_references, t); }) &&
            field_with(v, "managedFields", t,
-                      [&](const WireValue& list) { return read_managers_in_use(list, out.managed_fields, t); });
+                      [&](const WireValue& list) { return read_managers_in_use(list, out.managed_fields.edit(), t); });
   });
 }
 
@@ -259,8 +259,9 @@ bool read(const WireValue& v, ObjectMeta& out, Trouble& t) {
          field(v, "annotations", out.annotations, t) && field(v, "finalizers", out.finalizers, t) &&
          field_with(v, "ownerReferences", t,
                     [&](const WireValue& list) { return read_list(list, out.owner_references, t, read_owner); }) &&
-         field_with(v, "managedFields", t,
-                    [&](const WireValue& list) { return read_list(list, out.managed_fields, t, read_managed_fields); });
+         field_with(v, "managedFields", t, [&](const WireValue& list) {
+           return read_list(list, out.managed_fields.edit(), t, read_managed_fields);
+         });
 }
 
 bool read(const WireValue& v, Condition& out, Trouble& t) {

@@ -55,8 +55,8 @@ void apply_template(api::Pod& pod, const api::Pod& from) {
       pod.tolerations.push_back(one);
   if (from.pod_requests) pod.pod_requests = from.pod_requests;
   add_volumes_and_claims(pod, from);
-  update_containers(pod.containers, from.containers);
-  update_containers(pod.init_containers, from.init_containers);
+  update_containers(pod.containers.edit(), from.containers);
+  update_containers(pod.init_containers.edit(), from.init_containers);
 }
 
 void clear_status(api::Pod& pod) {

@@ -196,7 +196,7 @@ TEST(Explain, ContainerNamesARequestThatTheClaimLacks) {
       "Broken at container -> request: container c asks for request \"nic\" of ResourceClaim ml/c, which has only "
       "gpu: the container gets no device, without an error.");
   EXPECT_EQ(world.explained().status, Status::kNo);
-  world.pod.init_containers.swap(world.pod.containers);
+  std::swap(world.pod.init_containers, world.pod.containers);
   EXPECT_EQ(world.broken(), "RequestMissing");
 }
 

@@ -59,7 +59,7 @@ TEST(SameHardware, ExplainNamesTheHolderOfTheOtherName) {
   TwoDrivers world;
   world.add_pod("waits", "", {});
   auto claim = std::make_shared<api::ResourceClaim>(*world.objects.claims.at("ml/waits-g"));
-  claim->spec.requests.at(0).exactly->device_class_name = "pt";
+  claim->spec.requests[0].exactly->device_class_name = "pt";
   world.objects.claims["ml/waits-g"] = world.objects.claim_by_uid[claim->metadata.uid] = claim;
   State state(world.objects, {});
   ExplainOptions options;
