@@ -22,8 +22,6 @@ class SharedList {
   using value_type = T;
   using const_iterator = typename List::const_iterator;
   using iterator = typename List::iterator;
-  using const_reference = const T&;
-  using size_type = size_t;
 
   SharedList() = default;
   SharedList(List list) : list_(std::make_shared<Held>(std::move(list))) {}  // NOLINT: reads as a vector
