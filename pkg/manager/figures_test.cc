@@ -229,6 +229,20 @@ TEST_F(Fragments, AreCountedOnceInAnInterval) {
   EXPECT_TRUE(serves("\"gpus\",state=\"largest\"} 3"));
 }
 
+// The first scrape may come before the classes have been read.
+TEST_F(Fragments, AreCountedAtTheNextScrapeWhereNoClassIsKnown) {
+  inventory.apply_slice(slice_of("a", 4));
+  inventory.remove_class("gpus");
+  inventory.remove_class("nics");
+  EXPECT_EQ(count(), 1);
+  api::DeviceClass made;
+  made.metadata.name = "gpus";
+  made.selectors = {"device.driver == 'gpu'"};
+  inventory.apply_class(made);
+  count();
+  EXPECT_TRUE(serves("\"gpus\",state=\"largest\"} 4")) << registry.text();
+}
+
 // 60,000 devices; a device is more than one unit of work.
 TEST_F(Fragments, AreCountedInPieces) {
   for (int i = 0; i < 500; ++i) inventory.apply_slice(slice_of("n" + std::to_string(i), 120));

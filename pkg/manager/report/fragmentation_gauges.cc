@@ -28,11 +28,12 @@ bool FragmentationGauges::begin() {
   if (current_ && version_ == inventory_.version()) return false;
   const MonoTime now = clock_.mono_now();
   if (next_ && now < *next_) return false;
-  next_ = now + kInterval;
   version_ = inventory_.version();
   names_ = inventory_.classes();
   if (names_.size() > kMaxClasses) names_.resize(kMaxClasses);
   drop_others();
+  if (names_.empty()) return false;  // not read yet, perhaps: the first one is counted at the next scrape
+  next_ = now + kInterval;
   class_ = 0;
   budget_ = kJudgedPerCount;
   next_pool_ = 0;
