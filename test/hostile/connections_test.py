@@ -5,6 +5,7 @@ one. Memory grows by 32 MiB at most, and a probe is answered within 1 s througho
   connections_test.py PROGRAMS_FOLDER [--long]
 
 The long form opens 10,000 connections and sends 2 GB on one; the short one, for CI, 2,000 and 200 MB."""
+import multiprocessing
 import os
 import re
 import resource
@@ -12,7 +13,6 @@ import socket
 import ssl
 import sys
 import tempfile
-import threading
 import time
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
@@ -55,17 +55,17 @@ class Target:
 
 
 class Watcher:
-    """Probes and measures in the background while an attack goes on."""
+    """Probes and measures in the background while an attack goes on. A process of its own: as a thread of the attacker's it could wait between connect
+    and send while the attacker opens more connections than the server keeps, and would lose its own, as a client that sends nothing should."""
 
     def __init__(self, target):
         self.target = target
-        self.before = rss_mib(target.pid)
-        self.peak = self.before
-        self.slowest = 0.0
-        self.failures = []
-        self.probes = 0
-        self.done = threading.Event()
-        self.thread = threading.Thread(target=self.run)
+        self.before = self.peak = rss_mib(target.pid)
+        self.slowest, self.failures, self.probes = 0.0, [], 0
+        fork = multiprocessing.get_context("fork")
+        self.done = fork.Event()
+        self.answer, self.told = fork.Pipe(duplex=False)
+        self.process = fork.Process(target=self.run, daemon=True)
 
     def run(self):
         while not self.done.is_set():
@@ -76,14 +76,17 @@ class Watcher:
             self.probes += 1
             self.peak = max(self.peak, rss_mib(self.target.pid))
             time.sleep(0.05)
+        self.told.send((self.slowest, self.failures, self.probes, self.peak))
 
     def __enter__(self):
-        self.thread.start()
+        self.process.start()
+        self.told.close()  # the process has its own: one that dies is an error here, not a wait without end
         return self
 
     def __exit__(self, *unused):
         self.done.set()
-        self.thread.join()
+        self.slowest, self.failures, self.probes, self.peak = self.answer.recv()
+        self.process.join()
 
 
 def half_sent(target):
