@@ -138,6 +138,38 @@ void play_conditions(Stage& s) {
   s.end({"c0"});
 }
 
+// The API server here drops what the gate DRANodeAllocatableResources guards, unless an object has it already.
+void store(Stage& s, const std::string& table, const std::string& key, Json object, const char* version,
+           const char* kind) {
+  object["apiVersion"] = version;
+  object["kind"] = kind;
+  s.cluster().embedded().server().store().put(table, key, std::move(object));
+}
+
+// Devices that take cpu of their node, and a pod whose status says what other devices took.
+void play_node_resources(Stage& s) {
+  s.api().create(claim_template("one-gpu"));
+  const std::string name = std::string("n0-") + kDriver;
+  Json slice = s.api().get(Api::path("ResourceSlice", name));
+  for (Json& device : slice["spec"]["devices"])
+    device["nodeAllocatableResourceMappings"]["cpu"]["allocationMultiplier"] = "2";
+  store(s, "resource.k8s.io/resourceslices", name, std::move(slice), "resource.k8s.io/v1", "ResourceSlice");
+  PodOptions options;
+  options.gated = false;
+  options.scheduler = "dra";
+  Json made = s.api().create(pod("c0", {from_template("gpu", "one-gpu")}, options));
+  made["status"]["nodeAllocatableResourceClaimStatuses"] = Json::array(
+      {{{"containers", Json::array({"c"})}, {"resourceClaimName", "earlier"}, {"resources", {{"cpu", "1"}}}}});
+  store(s, "/pods", "default/c0", std::move(made), "v1", "Pod");
+  s.begin();
+  s.await("the pod bound", [&] { return s.bound("c0"); });
+  const Json status = s.api().get(Api::path("Pod", "c0")).at("status");
+  const Json& takes = status.at("nodeAllocatableResourceClaimStatuses");
+  if (takes.size() != 1 || takes[0].at("resources") != Json{{"cpu", "2"}}) throw std::runtime_error(takes.dump());
+  s.check();
+  s.end({"c0"});
+}
+
 }  // namespace
 
 std::vector<Scenario> feature_scenarios() {
@@ -161,6 +193,7 @@ std::vector<Scenario> feature_scenarios() {
                  play_rules});
   all.push_back({"extended", one_node, bind_mode, play_extended});
   all.push_back({"conditions", one_node, bind_mode, play_conditions});
+  all.push_back({"noderesources", one_node, bind_mode, play_node_resources});
   return all;
 }
 
