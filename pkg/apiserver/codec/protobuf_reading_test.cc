@@ -112,6 +112,10 @@ void set_unknown_aside(T& json, T& protobuf) {
     json.unknown.reset();
     protobuf.unknown.reset();
   }
+  // Of such a field, which the informer reads from JSON then.
+  if constexpr (requires { json.devices; })
+    for (T* object : {&json, &protobuf})
+      for (api::Device& device : object->devices) device.takes_of_node.reset();
 }
 
 void sort(api::Rare<api::UnknownFields>& unknown) {
