@@ -6,11 +6,12 @@
 
 #include "pkg/inventory/inventory.h"
 #include "test/support/objects.h"
+#include "test/support/slice_on_buses.h"
 
 namespace dra::inventory::noted_test {
 namespace {
 
-constexpr const char* kBus = "resource.kubernetes.io/pciBusID";
+using test::kBus;
 
 class Noted : public testing::Test {
  protected:
@@ -24,17 +25,7 @@ class Noted : public testing::Test {
     claim.status.allocation.emplace().results.push_back({"r", "x.example.com", "a", "d0"});
   }
   void publish(const std::string& driver, const std::vector<std::string>& buses) {
-    api::ResourceSlice slice;
-    slice.metadata.name = driver;
-    slice.driver = driver;
-    slice.pool = {"a", 1, 1};
-    slice.node_name = "a";
-    for (const std::string& bus : buses) {
-      api::Device& device = slice.devices.emplace_back();
-      device.name = "d" + std::to_string(slice.devices.size() - 1);
-      if (!bus.empty()) device.attributes[kBus] = bus;
-    }
-    inventory.apply_slice(slice);
+    inventory.apply_slice(test::slice_on_buses(driver, buses));
   }
   std::string wanted() const { return identities_to_note(inventory.device_index(), claim); }
   void note(const std::string& value) {

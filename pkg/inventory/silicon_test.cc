@@ -5,24 +5,15 @@
 #include "pkg/identity/record.h"
 #include "pkg/inventory/device_index.h"
 #include "pkg/inventory/inventory.h"
+#include "test/support/slice_on_buses.h"
 
 namespace dra::inventory::silicon_test {
 namespace {
 
-constexpr const char* kBus = "resource.kubernetes.io/pciBusID";
+using test::kBus;
 
 void publish(Inventory& inventory, const std::string& driver, const std::vector<std::string>& buses) {
-  api::ResourceSlice slice;
-  slice.metadata.name = driver;
-  slice.driver = driver;
-  slice.pool = {"a", 1, 1};
-  slice.node_name = "a";
-  for (const std::string& bus : buses) {
-    api::Device& device = slice.devices.emplace_back();
-    device.name = "d" + std::to_string(slice.devices.size() - 1);
-    if (!bus.empty()) device.attributes[kBus] = bus;
-  }
-  inventory.apply_slice(slice);
+  inventory.apply_slice(test::slice_on_buses(driver, buses));
 }
 
 api::AllocationResult of(const std::string& driver, const std::string& device,

@@ -87,7 +87,7 @@ struct Manager::Impl {
         events(recorder),
         runner(reactor, view, memory, {api, events, instruments, assumptions}),
         audit(reactor, inventory, stores, instruments, events),
-        unknown(registry, events, inventory.features().ignored_fields),
+        unknown(registry, events, not_reported(options.settings.scheduling, inventory.features().ignored_fields)),
         usage(reactor, rest, registry, inventory, view, options, [this] { return preflight.why_not(kUsageRole); }),
         request_mix_seed(reactor, allocator, stores),
         resync(reactor, stores, view, runner, [this](const api::Pod& pod) { assumptions.recall(pod); }),

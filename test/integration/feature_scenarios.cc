@@ -165,6 +165,8 @@ void play_node_resources(Stage& s) {
   s.await("the pod bound", [&] { return s.bound("c0"); });
   const Json status = s.api().get(Api::path("Pod", "c0")).at("status");
   const Json& takes = status.at("nodeAllocatableResourceClaimStatuses");
+  for (const Json& event : s.api().list("Event"))
+    if (event.value("reason", "") == "UnknownField") throw std::runtime_error("refused and given: " + event.dump());
   if (takes.size() != 1 || takes[0].at("resources") != Json{{"cpu", "2"}}) throw std::runtime_error(takes.dump());
   s.check();
   s.end({"c0"});

@@ -11,6 +11,12 @@ metrics::GaugeFamily& unknown_field_gauges(metrics::Registry& registry) {
                          {"resource", "name", "field"});
 }
 
+api::IgnoredFields not_reported(reconcile::Scheduling scheduling, api::IgnoredFields ignored) {
+  if (scheduling == reconcile::Scheduling::kBind)
+    ignored.emplace_back("resourceslices.spec.devices.nodeAllocatableResourceMappings");
+  return ignored;
+}
+
 UnknownObjects::UnknownObjects(metrics::Registry& registry, EventSink& events, api::IgnoredFields ignored)
     : events_(events), ignored_(std::move(ignored)), shown_(unknown_field_gauges(registry)) {}
 

@@ -19,11 +19,16 @@
 #include "pkg/inventory/inventory.h"
 #include "pkg/manager/run/sinks.h"
 #include "pkg/metrics/metrics.h"
+#include "pkg/reconcile/settings.h"
 
 namespace dra::manager {
 
 // dra_unknown_fields{resource,name,field}.
 metrics::GaugeFamily& unknown_field_gauges(metrics::Registry& registry);
+
+// `ignored`, and what bind mode counts instead of refusing what has it (pkg/inventory/node_takes.h); pods that cannot
+// be given such a device say so themselves.
+api::IgnoredFields not_reported(reconcile::Scheduling scheduling, api::IgnoredFields ignored);
 
 class UnknownObjects {
  public:
