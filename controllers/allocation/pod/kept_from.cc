@@ -64,7 +64,7 @@ KeptDevices::Kept kept_devices_of(const PodContext& context, int64_t priority) {
     kept = devices.kept_from(priority, group ? group->key() : "", context.view.now(), context.tools.inventory);
   }
   if (!context.tools.promised.empty())
-    kept.promised = context.tools.promised.promised_from(priority, context.pod.metadata.uid, context.tools.inventory);
+    kept.promised = context.tools.promised.promised_from(priority, context.pod, context.tools.inventory);
   return kept;
 }
 
