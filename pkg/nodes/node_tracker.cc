@@ -9,6 +9,7 @@
 #include "pkg/api/selectors.h"
 #include "pkg/nodes/unready.h"
 #include "pkg/placement/decide.h"
+#include "pkg/protocol/groups.h"
 #include "pkg/protocol/pod_claims.h"
 
 namespace dra::nodes {
@@ -99,6 +100,9 @@ void NodeTracker::set_pod(const api::Pod& pod) {
   if (counted && counted->assumed && !was_nominated)
     return count_assumed(pod, std::string(cluster_.rest(counted->node).name));
   if (const std::string& node = nomination_of(pod); !node.empty() && !pod.metadata.deleting()) {
+    if (const auto promised = places_.find(uid); promised != places_.end())
+      if (const std::optional<protocol::GroupRef> group = protocol::group_of(pod))
+        for (const auto& [owner, place] : promised->second) units_[owner].group = group->key();
     nominated_[uid] = pod.priority;
     return cluster_.set_pod(pod, node, true);
   }
@@ -149,28 +153,29 @@ const std::string& NodeTracker::nomination_of(const api::Pod& pod) const {
   return protocol::is_nominated_by_others(pod) ? pod.nominated_node_name : kNone;
 }
 
-const std::vector<std::string>& NodeTracker::promised_with(const std::string& uid) const {
-  static const std::vector<std::string> kNone;
-  const auto promised = places_.find(uid);
-  if (promised == places_.end()) return kNone;
-  const auto all = promised_pods_.find(promised->second.begin()->first);
-  return all == promised_pods_.end() ? kNone : all->second;
+const NodeTracker::Unit* NodeTracker::promised_to_group_of(const api::Pod& pod) const {
+  if (units_.empty()) return nullptr;
+  const std::optional<protocol::GroupRef> group = protocol::group_of(pod);
+  if (!group) return nullptr;
+  const auto found = std::find_if(units_.begin(), units_.end(),
+                                  [key = group->key()](const auto& unit) { return unit.second.group == key; });
+  return found == units_.end() ? nullptr : &found->second;
 }
 
 void NodeTracker::set_places(const std::string& owner, const std::vector<PromisedPlace>& places,
                              const std::vector<const api::Pod*>& known) {
-  if (const auto before = promised_pods_.find(owner); before != promised_pods_.end()) {
-    for (const std::string& uid : before->second) {
+  if (const auto before = units_.find(owner); before != units_.end()) {
+    for (const std::string& uid : before->second.pods) {
       const auto place = places_.find(uid);
       if (place == places_.end() || place->second.erase(owner) == 0) continue;
       if (place->second.empty()) places_.erase(place);
       if (nominated_.contains(uid)) remove_pod(uid);
     }
-    promised_pods_.erase(before);
+    units_.erase(before);
   }
   for (const PromisedPlace& place : places) {
     places_[place.uid][owner] = place.node;
-    promised_pods_[owner].push_back(place.uid);
+    units_[owner].pods.push_back(place.uid);
   }
   for (const api::Pod* pod : known) set_pod(*pod);
 }
@@ -224,11 +229,13 @@ std::vector<gang::Resources> NodeTracker::left_for(const std::vector<const api::
 }
 
 // What does not count for a choice of the pod's node, beside the pod itself: nominated pods of lower priority, and
-// those that were promised places together with it, until one is chosen for them.
+// those of its group that were promised places, until one is chosen for them.
 template <class F>
 void NodeTracker::each_aside(const api::Pod& pod, F&& f) const {
   if (nominated_.empty()) return;
-  const std::vector<std::string>& together = promised_with(pod.metadata.uid);
+  static const Unit kNone;
+  const Unit* unit = promised_to_group_of(pod);
+  const std::vector<std::string>& together = (unit == nullptr ? kNone : *unit).pods;
   for (const std::string& uid : together)
     if (uid != pod.metadata.uid && nominated_.contains(uid)) f(uid);
   size_t lower = 0;
@@ -408,7 +415,7 @@ NodeChoice NodeTracker::choice_of(const placement::PodNeeds& needs, const placem
 
 bool NodeTracker::may_share_choice(const api::Pod& pod) const {
   if (cluster_.pod(pod.metadata.uid)) return false;
-  return !places_.contains(pod.metadata.uid) &&
+  return promised_to_group_of(pod) == nullptr &&
          std::none_of(nominated_.begin(), nominated_.end(), [&](const auto& other) {
            return other.second < pod.priority && other.first != pod.metadata.uid;
          });

@@ -154,8 +154,12 @@ class NodeTracker : public NodeChooser {
   std::string absent_class(const api::Pod& pod) const;
   // The node for which others nominated the waiting pod, or that it was promised together with others; empty: none.
   const std::string& nomination_of(const api::Pod& pod) const;
-  // The pods that were promised their places together with this one, itself included.
-  const std::vector<std::string>& promised_with(const std::string& uid) const;
+  // What the pod's group was promised, all members together; null: nothing.
+  struct Unit {
+    std::string group;  // its key; empty: none of the pods was seen yet
+    std::vector<std::string> pods;
+  };
+  const Unit* promised_to_group_of(const api::Pod& pod) const;
   // Counts the unbound pod on the node, with what its claims take.
   void count_assumed(const api::Pod& pod, const std::string& node);
   void changes(std::string_view node);
@@ -173,9 +177,9 @@ class NodeTracker : public NodeChooser {
   std::map<std::string, int32_t> nominated_;  // pods that others nominated: uid -> priority
   // By uid of the pod: node by owner. Two owners are the exception, and for a moment: the first one counts.
   std::unordered_map<std::string, std::map<std::string, std::string>> places_;
-  std::unordered_map<std::string, std::vector<std::string>> promised_pods_;  // by owner: uids
-  std::map<std::string, api::StringMap> namespace_annotations_;              // of ours, by name
-  std::multimap<std::string, Avoided, std::less<>> avoided_;                 // by uid of pod or controller
+  std::map<std::string, Unit> units_;                            // by owner
+  std::map<std::string, api::StringMap> namespace_annotations_;  // of ours, by name
+  std::multimap<std::string, Avoided, std::less<>> avoided_;     // by uid of pod or controller
   std::array<Known, kFactsKinds> known_;
   std::function<void(Facts)> needed_;
   std::optional<MonoTime> scores_needed_;  // since when

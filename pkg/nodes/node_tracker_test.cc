@@ -367,6 +367,9 @@ TEST_F(NodeTrackerTest, TheNodeThatAPodWasPromisedStaysFirst) {
 TEST_F(NodeTrackerTest, WhatPodsWerePromisedTogetherIsKeptFromOthersAndNotFromEachOther) {
   api::Pod a = pod("a", "", "2"), b = pod("b", "", "2");
   a.priority = b.priority = 5;
+  a.pod_group_name = b.pod_group_name = "gang";
+  api::Pod third = pod("c", "", "2");
+  third.priority = 5;
   const api::Pod other = pod("other", "", "2");
   api::Pod higher = other;
   higher.priority = 6;
@@ -380,6 +383,9 @@ TEST_F(NodeTrackerTest, WhatPodsWerePromisedTogetherIsKeptFromOthersAndNotFromEa
   EXPECT_EQ(chosen(higher), "n1 n2");
   EXPECT_EQ(chosen(a), "n1 n2") << "what b was promised does not keep a from it";
   EXPECT_EQ(chosen(b), "n2 n1") << "its own place comes first";
+  EXPECT_EQ(chosen(third), "");
+  third.pod_group_name = "gang";
+  EXPECT_EQ(chosen(third), "n1 n2") << "a member without a place of its own";
   // A search that supposes one of them elsewhere counts it there, and then as before.
   tracker.suppose(b, "n1");
   EXPECT_EQ(chosen(a), "n2");
