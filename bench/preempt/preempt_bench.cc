@@ -7,8 +7,8 @@
 // half of them, and a third of these allow no eviction. Prints the least, the median and the longest CPU time of ROUNDS
 // (5) rounds for each question. The last line is what it costs to read 2,000 budgets of 200 namespaces.
 //
-// --mix: of FLEETS (5) such fleets, drawn anew, 40 random questions each: how many are undecided, and how long they take.
-// All limits are CPU time, so that verdicts do not depend on what else the machine does.
+// --mix: of FLEETS (5) such fleets, drawn anew, 40 random questions each: how many are undecided, and how long they
+// take. All limits are CPU time, so that verdicts do not depend on what else the machine does.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -236,9 +236,9 @@ void run(int rounds) {
       times.push_back(milliseconds(thread_processor_time() - begun));
     }
     std::sort(times.begin(), times.end());
-    std::printf("%-24s %-10s %5zu %7llu %9.1f %9.1f %9.1f\n", question.name, kVerdicts[static_cast<int>(answer.verdict)],
-                answer.pods.size(), static_cast<unsigned long long>(answer.checks), times.front(),
-                times[times.size() / 2], times.back());
+    std::printf("%-24s %-10s %5zu %7llu %9.1f %9.1f %9.1f\n", question.name,
+                kVerdicts[static_cast<int>(answer.verdict)], answer.pods.size(),
+                static_cast<unsigned long long>(answer.checks), times.front(), times[times.size() / 2], times.back());
     std::fflush(stdout);
   }
   std::vector<double> times;

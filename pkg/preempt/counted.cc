@@ -157,8 +157,7 @@ std::vector<Counted::Leaver> Counted::leavers_of(const NodeOf& node, bool may_br
     const std::vector<uint32_t>&few = budgets_[a.pod], &many = budgets_[b.pod];
     return a.cost.violations <= b.cost.violations && a.cost.sum <= b.cost.sum &&
            std::includes(many.begin(), many.end(), few.begin(), few.end()) &&
-           std::all_of(lacking.begin(), lacking.end(),
-                       [&](size_t i) { return frees_[a.pod][i] >= frees_[b.pod][i]; });
+           std::all_of(lacking.begin(), lacking.end(), [&](size_t i) { return frees_[a.pod][i] >= frees_[b.pod][i]; });
   };
   for (size_t i = 0; i < std::min<size_t>(leavers.size(), 32); ++i)
     for (size_t j = 0; j < i; ++j)
@@ -190,8 +189,11 @@ class Counted::WaysOfNode {
     if (members == most_) return;
     for (size_t i = from; i < leavers_.size(); ++i) {
       if ((leavers_[i].better & ~way.set) != 0) continue;
-      Way more{0, way.set | (uint32_t{1} << i), std::max(way.rank, counted_.rank_[leavers_[i].pod]),
-               way.cost + leavers_[i].cost, {}};
+      Way more{0,
+               way.set | (uint32_t{1} << i),
+               std::max(way.rank, counted_.rank_[leavers_[i].pod]),
+               way.cost + leavers_[i].cost,
+               {}};
       look_at(more, counted_.without(free, leavers_[i].pod), i + 1);
     }
   }

@@ -130,8 +130,7 @@ Model with_alike_nodes(uint64_t seed) {
     model.cordoned.push_back(false);
     const int first = static_cast<int>(model.devices.size());
     for (int i = 0; i < gpus; ++i)
-      model.devices.push_back(
-          {"card-" + std::to_string(first + i), testing::DeviceKind::kGpu, node, first + i, 0, 24});
+      model.devices.push_back({"card-" + std::to_string(first + i), testing::DeviceKind::kGpu, node, first + i, 0, 24});
     int at = first;
     for (size_t i = 0; i < pods.size(); ++i) {
       testing::ModelPod pod = pods[i];

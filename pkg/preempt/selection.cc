@@ -7,11 +7,11 @@
 namespace dra::preempt {
 namespace {
 
-constexpr Cost kNever{INT64_MAX / 4, 0, 0};  // two of them can be added
-constexpr size_t kMostCells = size_t{1} << 21;      // of tables that have a cost in each
+constexpr Cost kNever{INT64_MAX / 4, 0, 0};          // two of them can be added
+constexpr size_t kMostCells = size_t{1} << 21;       // of tables that have a cost in each
 constexpr size_t kMostSmallCells = size_t{1} << 25;  // two bytes in each
 constexpr uint32_t kMostMembers = 60'000;            // kept in 16 bits
-constexpr int64_t kMostAllowed = 60'000;  // of a budget that binds, as its uses are kept in 16 bits
+constexpr int64_t kMostAllowed = 60'000;             // of a budget that binds, as its uses are kept in 16 bits
 constexpr size_t kNoSlot = SIZE_MAX;
 
 bool possible(const Cost& cost) {
@@ -164,8 +164,8 @@ class Choosing {
         }
   }
 
-  // The nodes of one budget follow each other as far as possible, so that few budgets are open at a time: next is always
-  // the open budget with the fewest nodes left.
+  // The nodes of one budget follow each other as far as possible, so that few budgets are open at a time: next is
+  // always the open budget with the fewest nodes left.
   void order_bound_nodes() {
     std::vector<std::vector<uint32_t>> nodes_of(limit_.size()), budgets_of(bound_.size());
     for (uint32_t i = 0; i < bound_.size(); ++i) {
@@ -220,7 +220,8 @@ class Choosing {
 
   // What more it costs to use a budget so often; nothing: that is not allowed.
   std::optional<int64_t> violations(uint32_t budget, int64_t used, int64_t more) const {
-    const int64_t over = std::max<int64_t>(0, used + more - limit_[budget]) - std::max<int64_t>(0, used - limit_[budget]);
+    const int64_t over =
+        std::max<int64_t>(0, used + more - limit_[budget]) - std::max<int64_t>(0, used - limit_[budget]);
     if (over > 0 && !question_.may_break) return std::nullopt;
     return over;
   }
@@ -261,7 +262,8 @@ class Choosing {
     to.uses = uses;
     to.step = static_cast<int32_t>(steps_.size() - 1);
     to.used = path.used;
-    for (const uint32_t budget : option.uses) to.used[budget] = static_cast<uint16_t>(std::min(to.used[budget] + 1, 0xffff));
+    for (const uint32_t budget : option.uses)
+      to.used[budget] = static_cast<uint16_t>(std::min(to.used[budget] + 1, 0xffff));
   }
 
   // True: every choice that is better than the best so far, or good enough, was seen.

@@ -49,7 +49,8 @@ class Drawing {
 
   Way way(const Case& of, uint32_t set) {
     const auto number = static_cast<int64_t>(between(1, 3));
-    Way out{between(1, 3), set, between(0, 3), {random_.below(6) == 0 ? 1 : 0, 10 * number + between(0, 1), number}, {}};
+    Way out{
+        between(1, 3), set, between(0, 3), {random_.below(6) == 0 ? 1 : 0, 10 * number + between(0, 1), number}, {}};
     if (!of.allowed.empty())
       for (uint32_t uses = between(0, 3); uses > 0; --uses)
         out.uses.push_back(static_cast<uint32_t>(random_.below(of.allowed.size())));
@@ -129,7 +130,9 @@ TEST(Selection, IsTheBestOfAllChoices) {
           std::optional<Cost> least;
           std::vector<const Way*> ways;
           try_all(drawn, ways, question, least);
-          const auto text = [&] { return "DRA_PREEMPT_SEED=" + std::to_string(seed) + ", rank " + std::to_string(rank); };
+          const auto text = [&] {
+            return "DRA_PREEMPT_SEED=" + std::to_string(seed) + ", rank " + std::to_string(rank);
+          };
           ASSERT_EQ(fault_of(drawn, selection.choose(question), question, least), "") << text();
           if (!least) continue;
           question.enough = least;
@@ -169,7 +172,8 @@ TEST(Selection, ManyNodesWithOverlappingBudgets) {
 // Budgets that all bind together on many nodes are more than can be seen: then nothing is claimed.
 TEST(Selection, SaysThatItDoesNotKnow) {
   SeededRandom random(1);
-  Selection selection(100, std::vector<int64_t>(60, 10), [] { return false; }, 20'000);
+  Selection selection(
+      100, std::vector<int64_t>(60, 10), [] { return false; }, 20'000);
   for (int node = 0; node < 300; ++node) {
     Way way{1, 1, 0, {0, static_cast<int64_t>(random.below(1000)), 1}, {}};
     for (int i = 0; i < 8; ++i) way.uses.push_back(static_cast<uint32_t>(random.below(60)));
