@@ -144,6 +144,7 @@ TEST_F(Recovered, WhatKubeletCallsUnhealthyNobodyGetsForHalfAnHour) {
                        {"allocatedResourcesStatus", {of_claim}}};
   api().merge(Api::path("Pod", "a") + "/status", {{"status", {{"containerStatuses", {container}}}}});
   ASSERT_TRUE(within(60s, [&] { return writes("recovery/recover") == 1; }));
+  kubelet();
   for (const char* other : {"b", "c", "d", "e"}) api().create(pod(other, {from_template("gpu", "one-gpu")}));
   const auto all_bound = [&] { return bound("b") && bound("c") && bound("d") && bound("e"); };
   EXPECT_FALSE(within(60s, all_bound)) << "one of four devices is in quarantine";
