@@ -63,7 +63,7 @@ class Choosing {
     const Cost least = rest_[needed_];
     if (!possible(least) || (question_.enough && least > *question_.enough)) return {true, std::nullopt, {}};
     if (bound_.empty()) {
-      take(least, -1, 0);
+      take(least, -1, needed_);
       return finish(true);
     }
     choose_in_one_pass();
@@ -369,7 +369,7 @@ class Choosing {
     if (!possible(cost) || (best_ && *best_ <= cost)) return;
     best_ = cost;
     best_step_ = step;
-    best_on_free_ = bound_.empty() ? needed_ : on_free_nodes;
+    best_on_free_ = on_free_nodes;
   }
 
   Selection::Choice finish(bool known) const {
