@@ -553,5 +553,26 @@ TEST(Rails, ShortSlicesGiveTheSameAnswer) {
   }
 }
 
+// 70 choices of rails are equally good: which one is taken must not depend on how busy the machine is. Nodes with one
+// rail each make the choosing longer than a slice.
+TEST(Rails, ShortSlicesGiveTheSameDevices) {
+  TwinGroup group = two_nodes({0, 1, 2, 3, 4, 5, 6, 7}, {0, 1, 2, 3, 4, 5, 6, 7}, {{{{{2}}}}, {{{{4}}}}});
+  for (; group.nodes < 80; ++group.nodes) {
+    TwinNic& nic = group.nics.emplace_back();
+    nic.node = group.nodes;
+    nic.values = {{static_cast<int64_t>(group.nodes + 100)}, {}};
+  }
+  Scenario whole(group);
+  std::string why;
+  const Picks expected = whole.picks(whole.decide(0), why);
+  for (uint64_t steps = 1; steps < 400; steps += 50) {
+    Scenario sliced(group);
+    const Picks picks = sliced.picks(sliced.decide(steps), why);
+    EXPECT_GT(sliced.slices(), 1);
+    EXPECT_EQ(picks, expected) << steps << " steps a slice";
+  }
+  EXPECT_EQ(why, "");
+}
+
 }  // namespace
 }  // namespace dra::gang::rails_test

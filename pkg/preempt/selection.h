@@ -44,7 +44,7 @@ void keep_best(std::vector<Way>& ways);
 
 class Selection {
  public:
-  static constexpr uint64_t kMostWork = 1'000'000;  // some 800 ns each
+  static constexpr uint64_t kMostWork = 3'000'000;  // up to 800 ns each
 
   // `allowed`: by budget, how often it may be used; not negative. `spent`: the search must end. `most_work`: so many
   // states of nodes and budgets are looked at, in all questions together.

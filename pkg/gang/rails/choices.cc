@@ -216,7 +216,9 @@ RailChoices::Step RailChoices::next(RailList& out, allocator::Meter& meter) {
     stopped = meter.stopped();
   }
   charge(meter);
-  if (batch_.empty()) return branch_ < branches_.size() ? Step::kStopped : Step::kNone;
+  // A batch is filled over several slices: which list is tried first must not depend on how long a slice was.
+  if (batch_.size() < kBatch && branch_ < branches_.size()) return Step::kStopped;
+  if (batch_.empty()) return Step::kNone;
   std::stable_sort(batch_.begin(), batch_.end(), [](const Found& a, const Found& b) { return a.count < b.count; });
   out = std::move(batch_.back().list);
   batch_.pop_back();
