@@ -43,7 +43,8 @@ class KeptDevices : public testing::Test {
     made.status.allocation.emplace();
     made.status.allocation->results.push_back({"gpu", "drv", "n1", "dev-0"});
     for (const std::string& name : pods) made.status.reserved_for.push_back({"", "pods", name, name + "-uid"});
-    if (!keeps.empty()) made.status.reserved_for.push_back({"dra-controller-manager", "kept-devices", keeps, "kept-c-uid"});
+    if (!keeps.empty())
+      made.status.reserved_for.push_back({"dra-controller-manager", "kept-devices", keeps, "kept-c-uid"});
     return made;
   }
   static std::string until(int64_t seconds, int64_t priority = 0) {
@@ -83,10 +84,11 @@ class KeptDevices : public testing::Test {
 };
 
 TEST_F(KeptDevices, TheGrammarHasBounds) {
-  for (const auto& [text, seconds] : std::map<std::string, int64_t>{{"1s", 1}, {"90s", 90}, {"10m", 600}, {"24h", 86400}})
+  for (const auto& [text, seconds] :
+       std::map<std::string, int64_t>{{"1s", 1}, {"90s", 90}, {"10m", 600}, {"24h", 86400}})
     EXPECT_EQ(read_keep(text), Duration(std::chrono::seconds(seconds))) << text;
-  for (const char* text : {"", "s", "0s", "10", "10 m", "-1m", "+1m", "1.5h", "1d", "25h", "86401s", "99999999s", "1h30m",
-                           "9223372036854775807h", "m10"}) {
+  for (const char* text : {"", "s", "0s", "10", "10 m", "-1m", "+1m", "1.5h", "1d", "25h", "86401s", "99999999s",
+                           "1h30m", "9223372036854775807h", "m10"}) {
     EXPECT_EQ(read_keep(text), std::nullopt) << text;
     EXPECT_NE(why_not_kept(text), "") << text;
   }

@@ -72,8 +72,7 @@ class ClaimReconcile {
       remaining_ = status().reserved_for;
       settle_keeping();
       // Nothing needs to be done, so no timer either.
-      if (!prune() &&
-          (has_users(claim_) || claim_.metadata.has_finalizer(api::kDeleteProtectionFinalizer)))
+      if (!prune() && (has_users(claim_) || claim_.metadata.has_finalizer(api::kDeleteProtectionFinalizer)))
         outcome_.requeue_in(left);
       return std::move(outcome_);
     }
@@ -135,12 +134,20 @@ class ClaimReconcile {
     const std::optional<Keep> before = keep_of(claim_);
     if (before == keeping_.entry) return write;
     if (!keeping_.entry) {
-      write.success_event = Event{ref_of(claim_), keeping_.taken, "KeepEnded", "Keep",
-                                  "its devices are not kept any longer: " + keeping_.ended, ""};
+      write.success_event = Event{ref_of(claim_),
+                                  keeping_.taken,
+                                  "KeepEnded",
+                                  "Keep",
+                                  "its devices are not kept any longer: " + keeping_.ended,
+                                  ""};
       if (keeping_.taken) write.success_event->reason = "KeptDevicesTaken";
     } else if (keeping_.entry->until) {
-      write.success_event = Event{ref_of(claim_), false, "KeepingDevices", "Keep",
-                                  "no pod uses it; its devices are " + keep_words(*keeping_.entry), ""};
+      write.success_event = Event{ref_of(claim_),
+                                  false,
+                                  "KeepingDevices",
+                                  "Keep",
+                                  "no pod uses it; its devices are " + keep_words(*keeping_.entry),
+                                  ""};
     }
     return write;
   }

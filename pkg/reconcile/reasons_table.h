@@ -195,7 +195,8 @@ inline constexpr std::array kEventMeanings = std::to_array<EventMeaning>({
     {"RequestsSucceed", "Normal", "Lease", "Requests of that kind succeed again", ""},
     {"Scheduled", "Normal", "Pod", "Bind mode: the pod was bound to the node", ""},
     {"TakesKeptDevices", "Normal", "Pod",
-     "The pod fits nowhere without devices that claims of a lower priority keep and no pod uses: these claims are freed",
+     "The pod fits nowhere without devices that claims of a lower priority keep and no pod uses: these claims are "
+     "freed",
      ""},
     {"TopologyIgnored", "Warning", "Pod",
      "A topology annotation is not the key of a label, or no node has the preferred label",

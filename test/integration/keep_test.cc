@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "pkg/protocol/keep.h"
+#include "test/integration/sim_control_plane.h"
 #include "test/integration/world.h"
 
 namespace dra::integration::keep_test {
@@ -163,6 +164,56 @@ TEST_F(Keep, TwoLeadersDoNoHarm) {
   ASSERT_TRUE(soon([&] { return only_kept(); }));
   EXPECT_TRUE(within(30s, [&] { return device_of().empty(); }));
   EXPECT_EQ(cluster().verdict(), "");
+}
+
+// Answers as a server of 1.35 to GET /version.
+class OlderServer : public client::Transport {
+ public:
+  explicit OlderServer(client::Transport& server) : server_(server) {}
+  Handle send(client::Request request, Done done) override {
+    const bool asked = request.target == "/version";
+    return server_.send(std::move(request), [asked, done = std::move(done)](Result<client::Response> answer) {
+      constexpr std::string_view kServed = "v1.36.2";
+      if (const size_t at = asked && answer ? answer->body.find(kServed) : std::string::npos; at != std::string::npos)
+        answer->body.replace(at, kServed.size(), "v1.35.0");
+      done(std::move(answer));
+    });
+  }
+  Handle stream(client::Request request, client::StreamCallbacks callbacks) override {
+    return server_.stream(std::move(request), std::move(callbacks));
+  }
+
+ private:
+  client::Transport& server_;
+};
+
+TEST(KeepOnAnOlderServer, IsRefusedByName) {
+  SimControlPlane plane{SimOptions{}};
+  Api api(plane, plane.transport());
+  OlderServer between(plane.transport());
+  api.create(node("n0"));
+  api.create(device_class());
+  api.create(slice("n0", 4));
+  Json kept = claim("kept");
+  kept["metadata"]["annotations"] = {{"dra-controller-manager/keep-devices", "10m"}};
+  api.create(kept);
+  ProcessOptions options;
+  options.manager = Cluster::manager_options();
+  options.manager.settings.scheduling = reconcile::Scheduling::kBind;
+  options.manager.settings.scheduler_names = {"dra"};
+  Process process(plane.reactor(), between, std::move(options));
+  process.start();
+  api.create(pod("vm", {from_claim("gpu", "kept")}, {.gated = false, .scheduler = "dra"}));
+  const auto status = [&] { return api.get(Api::path("ResourceClaim", "kept"))["status"]; };
+  ASSERT_TRUE(plane.run_until([&] { return api.get(Api::path("Pod", "vm"))["spec"].contains("nodeName"); }, 20s));
+  ASSERT_EQ(status()["reservedFor"].size(), 1u) << status().dump();
+  plane.pass(3s);
+  std::string note;
+  for (const Json& event : api.list("Event"))
+    if (event.value("reason", "") == "KeepRefused") note = event.value("note", "");
+  EXPECT_NE(note.find("older than 1.36"), std::string::npos) << note;
+  api.call("DELETE", Api::path("Pod", "vm"), R"({"gracePeriodSeconds":0})");
+  EXPECT_TRUE(plane.run_until([&] { return !status().contains("allocation"); }, 60s)) << "nothing else is done";
 }
 
 }  // namespace dra::integration::keep_test

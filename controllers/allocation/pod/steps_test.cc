@@ -73,7 +73,7 @@ class Steps : public AllocationTest {
   api::Pod pod;
   PodFacts facts;
   const Tools tools{options,      inventory, allocator, nodes,   why_here, kept_nodes,
-                    kept_devices, promised,  gangs,     leaders, kept, kept_claims};
+                    kept_devices, promised,  gangs,     leaders, kept,     kept_claims};
 };
 
 struct Case {

@@ -71,7 +71,7 @@ std::vector<Claim> in_the_way(const PodContext& context, const allocator::Reques
   return needed;
 }
 
-std::string names_of(const std::vector<Claim>& claims) {
+std::string kept_names(const std::vector<Claim>& claims) {
   constexpr size_t kShown = 3;
   std::string text;
   for (size_t i = 0; i < std::min(claims.size(), kShown); ++i)
@@ -113,8 +113,8 @@ bool take_kept(const PodContext& context, const allocator::Request& request,
   tools.kept_claims.hold(context.pod, devices, context.view.now());
   emit_once(context.view, out,
             {ref_of(context.pod), false, "TakesKeptDevices", "Allocate",
-             "fits nowhere without devices that claims of a lower priority keep and no pod uses: " + names_of(needed) +
-                 (needed.size() == 1 ? " is freed" : " are freed") + " for this pod of priority " +
+             "fits nowhere without devices that claims of a lower priority keep and no pod uses: " +
+                 kept_names(needed) + (needed.size() == 1 ? " is freed" : " are freed") + " for this pod of priority " +
                  std::to_string(context.pod.priority),
              ""});
   out.requeue_in(std::chrono::seconds(1));

@@ -381,11 +381,11 @@ bool is_harmless(Break kind, const api::Pod& pod) {
 bool all_run(const Objects& objects, const api::ResourceClaim& claim) {
   const auto& reserved = claim.status.reserved_for;
   return protocol::has_users(claim) && std::all_of(reserved.begin(), reserved.end(), [&](const auto& consumer) {
-    if (protocol::is_keep_reference(consumer)) return true;
-    const auto pod = objects.pods.find(claim.metadata.ns + "/" + consumer.name);
-    return protocol::is_pod_reference(consumer) && pod != objects.pods.end() &&
-           pod->second->metadata.uid == consumer.uid && pod->second->phase == "Running";
-  });
+           if (protocol::is_keep_reference(consumer)) return true;
+           const auto pod = objects.pods.find(claim.metadata.ns + "/" + consumer.name);
+           return protocol::is_pod_reference(consumer) && pod != objects.pods.end() &&
+                  pod->second->metadata.uid == consumer.uid && pod->second->phase == "Running";
+         });
 }
 
 std::string made_again_by(const api::Pod& pod) {

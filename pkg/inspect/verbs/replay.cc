@@ -134,9 +134,8 @@ Objects before_decision(const Objects& objects, const std::vector<PodPtr>& pods)
     if (Claim extended = extended_claim_of(objects, *pod)) claims.push_back(std::move(extended));
     for (const Claim& claim : claims) {
       const auto& reserved = claim->status.reserved_for;
-      if (!std::all_of(reserved.begin(), reserved.end(), [&](const auto& one) {
-            return uids.contains(one.uid) || protocol::is_keep_reference(one);
-          }))
+      if (!std::all_of(reserved.begin(), reserved.end(),
+                       [&](const auto& one) { return uids.contains(one.uid) || protocol::is_keep_reference(one); }))
         continue;
       auto copy = std::make_shared<api::ResourceClaim>(*claim);
       copy->status = {};
