@@ -150,7 +150,7 @@ TEST_F(KeptDevices, ABackUpDoesNotWaitWithIt) {
   ASSERT_EQ(now.effects.size(), 1u);
   EXPECT_EQ(std::get<Write>(now.effects[0]).purpose, "keep");
   view.put(claim({"a"}, "in-use-priority-5"));
-  EXPECT_TRUE(backup.reconcile(view, claim_key("default/c")).effects.empty()) << "the pod is not ours to prune yet";
+  EXPECT_FALSE(backup.reconcile(view, claim_key("default/c")).has_writes()) << "the pod is not ours to prune yet";
 }
 
 TEST_F(KeptDevices, TheNextPodUsesThem) {
@@ -200,7 +200,7 @@ TEST_F(KeptDevices, ATaintEndsItUnlessItIsTolerated) {
   Options options;
   options.ignored_taints = {"broken"};
   view.put(claim({}, until(100)));
-  EXPECT_TRUE(test::WholeController(parts(options, &devices)).reconcile(view, claim_key("default/c")).effects.empty());
+  EXPECT_FALSE(test::WholeController(parts(options, &devices)).reconcile(view, claim_key("default/c")).has_writes());
 }
 
 TEST_F(KeptDevices, TheNextPodAvoidsTheDevice) {

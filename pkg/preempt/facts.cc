@@ -124,12 +124,9 @@ void measure(World& world, const std::function<double(const api::DeviceRequestAl
           consumed == result.consumed_capacity.end() ? api::Quantity() : api::Quantity::parse(consumed->second);
       size += consumed != result.consumed_capacity.end() && amount ? amount->approximate() / kGib : memory(result);
     }
-    // Our own entry for kept devices is no pod.
-    const auto pods = std::count_if(claim->status.reserved_for.begin(), claim->status.reserved_for.end(),
-                                    [](const auto& consumer) { return consumer.resource == "pods"; });
     for (const api::ResourceClaimConsumerReference& consumer : claim->status.reserved_for)
       if (const auto pod = by_uid.find(consumer.uid); pod != by_uid.end())
-        world.pods[pod->second].gib += size / static_cast<double>(pods);
+        world.pods[pod->second].gib += size / static_cast<double>(claim->status.reserved_for.size());
   }
 }
 
