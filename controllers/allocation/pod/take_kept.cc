@@ -38,15 +38,18 @@ class SetAside {
   const std::vector<Claim>& claims_;
 };
 
-// Those that another pod has not asked for, or this one a moment ago: what lifecycle does not free in that time stays,
-// because somebody may use it.
+// What lifecycle does not free in time may be in use: it is asked again after this time at the earliest.
+constexpr Duration kAskAgain = std::chrono::minutes(1);
+
+// Those that nobody else has asked for lately, nor this pod in vain.
 std::vector<Claim> candidates_of(const PodContext& context, const std::string& note) {
   std::vector<Claim> kept = context.tools.kept_claims.below(context.view, context.pod.priority);
   std::erase_if(kept, [&](const Claim& claim) {
     if (context.tools.inventory.assumed(claim->metadata.uid)) return true;
     const auto noted = context.view.note(claim->metadata.uid, kTakenNote);
     if (!noted) return false;
-    return noted->text == note ? noted->age >= kTakenCounts : noted->age < kTakenCounts;
+    const bool counts = noted->age < kTakenCounts;
+    return noted->text == note ? !counts && noted->age < kAskAgain : counts;
   });
   return kept;
 }
@@ -108,7 +111,8 @@ bool take_kept(const PodContext& context, const allocator::Request& request,
       return false;
   }
   for (const Claim& claim : needed)
-    if (const auto noted = context.view.note(claim->metadata.uid, kTakenNote); !noted || noted->text != note)
+    if (const auto noted = context.view.note(claim->metadata.uid, kTakenNote);
+        !noted || noted->text != note || noted->age >= kTakenCounts)
       out.add(Note{claim->metadata.uid, std::string(kTakenNote), note});
   tools.kept_claims.hold(context.pod, devices, context.view.now());
   emit_once(context.view, out,

@@ -10,6 +10,7 @@
 #include "pkg/inspect/verbs/pod_owners.h"
 #include "pkg/protocol/keep.h"
 #include "pkg/protocol/pin.h"
+#include "pkg/protocol/pod_claims.h"
 
 namespace dra::inspect {
 namespace {
