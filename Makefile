@@ -48,7 +48,7 @@ check: deps $(BUILD)/build.ninja ## what `.ci/run` runs beside `make asan`: all 
 	@$(call checked_ctest,release,$(BUILD)/tests,-L push)
 
 real: deps $(BUILD)/build.ninja ## every test that needs a real control plane ($$KUBEBUILDER_ASSETS); LONG=1: the integration programs on it, too (an hour)
-	@cmake --build $(BUILD) -j $(JOBS) --target push_tests --target $(if $(LONG),unit_tests,integration_real_test)
+	@cmake --build $(BUILD) -j $(JOBS) --target push_tests --target $(if $(LONG),unit_tests,integration_tests)
 	@scripts/fetch-test-tools
 	@scripts/real $(BUILD) $(if $(LONG),--long)
 

@@ -87,31 +87,46 @@ function(dra_compile_fast_with_sanitizers target)
   endif()
 endfunction()
 
-# dra_test(NAME SOURCES files... [DEPS packages...] [LIBS libraries...] [UNOPTIMISED] [OPTIMISED_TOO]): one GoogleTest program with label "unit",
-# run by ctest from the source root. UNOPTIMISED: for code that takes long to optimise and does its work in libraries.
+# dra_test(NAME SOURCES files... [DEPS packages...] [LIBS libraries...] [OPTIMISED_TOO]): one GoogleTest program with label "unit", run by ctest
+# from the source root.
 # `.ci/run` compiles and runs unit tests once, with sanitizers, and those with OPTIMISED_TOO a second time in the release build: their subject
 # is speed, or they take fewer steps with sanitizers (SANITIZED in the Makefile).
 function(dra_test name)
-  cmake_parse_arguments(ARG "UNOPTIMISED;OPTIMISED_TOO" "" "SOURCES;DEPS;DEPS_RAW;LIBS" ${ARGN})
+  cmake_parse_arguments(ARG "OPTIMISED_TOO" "" "SOURCES;DEPS;DEPS_RAW;LIBS" ${ARGN})
   list(TRANSFORM ARG_DEPS PREPEND dra_)
   dra_batches(sources ${name} ${ARG_SOURCES})
   add_executable(${name} ${sources})
   target_include_directories(${name} PRIVATE "${CMAKE_SOURCE_DIR}")
   target_link_libraries(${name} PRIVATE ${ARG_DEPS} ${ARG_DEPS_RAW} ${ARG_LIBS} tl::expected GTest::gmock GTest::gtest_main)
   # Test code is compiled with less optimisation, because it takes much of a clean build's time.
-  if(ARG_UNOPTIMISED OR NOT CMAKE_BUILD_TYPE STREQUAL "Release")
+  if(NOT CMAKE_BUILD_TYPE STREQUAL "Release")
     set(optimisation -O0)
   else()
     set(optimisation -O1)
   endif()
   target_compile_options(${name} PRIVATE ${optimisation})
+  set(flags)
+  if(ARG_OPTIMISED_TOO)
+    set(flags OPTIMISED_TOO)
+  endif()
+  dra_unit_test(${name} ${name} ${flags})
+endfunction()
+
+# dra_unit_test(NAME TARGET [OPTIMISED_TOO]): what dra_test tells ctest about a program that is there already, as a target or as a path that
+# TARGET makes.
+function(dra_unit_test name target)
+  cmake_parse_arguments(ARG "OPTIMISED_TOO" "" "" ${ARGN})
   set(labels unit)
-  add_dependencies(unit_tests ${name})
+  add_dependencies(unit_tests ${target})
   if(ARG_OPTIMISED_TOO)
     list(APPEND labels push)
-    add_dependencies(push_tests ${name})
+    add_dependencies(push_tests ${target})
   endif()
-  add_test(NAME ${name} COMMAND ${name} WORKING_DIRECTORY "${CMAKE_SOURCE_DIR}")
+  set(command ${name})
+  if(NOT TARGET ${name})
+    set(command "${CMAKE_CURRENT_BINARY_DIR}/${name}")
+  endif()
+  add_test(NAME ${name} COMMAND ${command} WORKING_DIRECTORY "${CMAKE_SOURCE_DIR}")
   set(timeout 900)
   if(DRA_SANITIZE)
     set(timeout 1800)

@@ -242,7 +242,8 @@ int main(int argc, char** argv) {
   CLI11_PARSE(app, argc, argv);
   const Figures figures = measure(size);
   as_json ? print_json(figures) : print_text(figures);
-  const bool missed = figures.load_seconds > 3 || figures.update.p99 > 1000;
-  if (missed) std::fprintf(stderr, "missed: at most 3 s to load, at most 1000 us for an update (p99)\n");
+  const double worst = std::max({figures.update.p99, figures.remove.p99, figures.add.p99, figures.rollover.p99});
+  const bool missed = figures.load_seconds > 3 || worst > 1000;
+  if (missed) std::fprintf(stderr, "missed: at most 3 s to load, at most 1000 us for a change of a slice (p99)\n");
   return missed ? 1 : 0;
 }

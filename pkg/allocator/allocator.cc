@@ -513,7 +513,7 @@ class Allocator::Impl {
   }
 
   static bool are_ties(const Plan& plan, const Request& request, uint32_t ties) {
-    return (ties == 0 ? plan.ties.empty() : plan.ties == ties_of(request, ties)) && plan.pair_rules == request.pairs;
+    return ties == 0 ? plan.ties.empty() : plan.ties == ties_of(request, ties);
   }
 
   // Never null. The caller must have begun a slice.
@@ -533,7 +533,8 @@ class Allocator::Impl {
     std::shared_ptr<Plan>& plan = plans_[hash];
     const bool same = plan != nullptr && plan->classes_version == device_index_.classes_version() &&
                       plan->claims == request.claims && plan->apart == apart && plan->counts_takes == takes &&
-                      are_ties(*plan, request, ties) && plan->lists == request.lists;
+                      are_ties(*plan, request, ties) && plan->pair_rules == request.pairs &&
+                      plan->lists == request.lists;
     if (same && !plan->unfinished) return plan;
     if (!same) {
       if (plan) plan_bytes_ -= plan->bytes;

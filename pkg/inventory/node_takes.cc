@@ -37,9 +37,10 @@ void add(Taken& sum, const std::string& resource, const api::Quantity& amount) {
 api::Quantity product(const api::Quantity& a, const api::Quantity& b) {
   constexpr Amount kMost = std::numeric_limits<int64_t>::max() * static_cast<Amount>(kNanosPerUnit);
   const Amount x = to_amount(a), y = to_amount(b);
-  Amount both = 0;
-  if (__builtin_mul_overflow(x, y, &both)) return quantity_of(kMost, a.format());
-  both = both / kNanosPerUnit + (both % kNanosPerUnit > 0 ? 1 : 0);
+  if (x <= 0 || y <= 0) return quantity_of(0, a.format());
+  // Not __builtin_mul_overflow, which with 128 bits needs a function that libgcc lacks on 64-bit ARM.
+  if (x > std::numeric_limits<Amount>::max() / y) return quantity_of(kMost, a.format());
+  const Amount both = x * y / kNanosPerUnit + (x * y % kNanosPerUnit > 0 ? 1 : 0);
   return quantity_of(std::min(both, kMost), a.format());
 }
 

@@ -59,6 +59,17 @@ std::unique_ptr<SliceTable> Pool::remove_slice(std::string_view slice_name) {
   return gone;
 }
 
+void Pool::Generation::count_place(const SliceTable& slice, int by) {
+  if (slice.has_counter_sets) return;
+  if (slice.where.kind != Where::kNode && slice.where.kind != Where::kAll) {
+    elsewhere += by;
+    return;
+  }
+  const auto place = places.try_emplace(slice.where.node, 0).first;
+  place->second += by;
+  if (place->second == 0) places.erase(place);
+}
+
 void Pool::enlist(const SliceTable& slice) {
   Generation& of = generations_[slice.generation];
   of.slices.insert(&slice);
@@ -66,6 +77,7 @@ void Pool::enlist(const SliceTable& slice) {
   if (!slice.problem.empty()) of.unusable.insert(&slice);
   if (!slice.hidden.empty()) of.hidden.insert(&slice);
   of.not_of_one_node += !is_of_one_node(slice);
+  of.count_place(slice, 1);
   if (!slice.pool_refused.empty()) of.refusing.insert(&slice);
   if (!slice.refused.empty()) of.refusing_some.insert(&slice);
 }
@@ -73,6 +85,7 @@ void Pool::enlist(const SliceTable& slice) {
 void Pool::strike(const SliceTable& slice) {
   auto of = generations_.find(slice.generation);
   of->second.not_of_one_node -= !is_of_one_node(slice);
+  of->second.count_place(slice, -1);
   of->second.slices.erase(&slice);
   of->second.unusable.erase(&slice);
   of->second.hidden.erase(&slice);

@@ -271,6 +271,11 @@ class Pool {
     std::set<const SliceTable*, ByName> refusing;       // that refuse the pool
     std::set<const SliceTable*, ByName> refusing_some;  // that refuse devices
     size_t not_of_one_node = 0;                         // slices with counters, or that do not name one node as a whole
+    // Nodes of slices without counters (those matter to every node), kNoStr for all nodes; and by how many slices.
+    std::map<StrId, uint32_t> places;
+    size_t elsewhere = 0;  // of those, slices of some nodes, or of a node for each device
+    bool differ_in_place() const { return elsewhere > 0 || places.size() > 1; }
+    void count_place(const SliceTable& slice, int by);
   };
   // A slice that counts and has devices.
   struct Part {
@@ -298,7 +303,6 @@ class Pool {
   std::set<const SliceTable*> usable_though_stale() const;
   void drop_stale_except(const std::set<const SliceTable*>& wanted);
   void judge();
-  bool slices_differ_in_place() const;
   std::string nodes_that_publish() const;
   void judge_refusals(const Generation& newest);
 

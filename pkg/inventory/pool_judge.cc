@@ -75,18 +75,6 @@ const Pool::Places& Pool::places() const {
   return by_place_;
 }
 
-// Whether two slices of the highest generation are for different nodes. Counters matter to every node.
-bool Pool::slices_differ_in_place() const {
-  const SliceTable* first = nullptr;
-  for (const SliceTable* slice : generations_.rbegin()->second.slices) {
-    if (slice->has_counter_sets) continue;
-    if (first == nullptr) first = slice;
-    const bool plain = slice->where.kind == Where::kNode || slice->where.kind == Where::kAll;
-    if (!plain || !(slice->where == first->where)) return true;
-  }
-  return false;
-}
-
 // ": nodes m0 and m1 publish ..." if the slices are too many because several nodes publish under one name.
 std::string Pool::nodes_that_publish() const {
   std::set<std::string_view> nodes;
@@ -143,7 +131,7 @@ void Pool::judge() {
   } else if (std::string missing = unpublished_reason(nullptr); !missing.empty()) {
     invalid(std::move(missing));
   }
-  differs_ = state != PoolState::kComplete && slices_differ_in_place();
+  differs_ = state != PoolState::kComplete && newest.differ_in_place();
 }
 
 void Pool::judge_refusals(const Generation& newest) {

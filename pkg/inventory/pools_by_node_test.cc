@@ -146,6 +146,40 @@ std::string found(Inventory& inventory, const std::string& node) {
   return "none";
 }
 
+// Whether nodes may judge the pool otherwise than the pool as a whole is judged.
+bool expected_to_differ(const std::map<std::string, Published>& slices, PoolState whole) {
+  int64_t newest = 0;
+  for (const auto& [name, one] : slices) newest = std::max(newest, one.generation);
+  std::set<std::string> places;
+  for (const auto& [name, one] : slices)
+    if (one.generation == newest) places.insert(one.node);
+  return whole != PoolState::kComplete && places.size() > 1;
+}
+
+TEST(PoolsByNode, SlicesOfSomeNodesOrOfANodeForEachDeviceDiffer) {
+  Inventory inventory;
+  api::ResourceSlice some = slice("a", "", 1, 3, {"eth0"});
+  some.node_selector.emplace();
+  inventory.apply_slice(some);
+  EXPECT_TRUE(inventory.pool("drv", "blue")->differs_by_node);
+  some.node_selector.reset();
+  some.all_nodes = true;
+  inventory.apply_slice(some);
+  EXPECT_FALSE(inventory.pool("drv", "blue")->differs_by_node);
+  api::ResourceSlice of_each = slice("b", "", 1, 3, {"eth1"});
+  of_each.per_device_node_selection = true;
+  of_each.devices[0].node_name = "m0";
+  inventory.apply_slice(of_each);
+  EXPECT_TRUE(inventory.pool("drv", "blue")->differs_by_node);
+  inventory.remove_slice("b");
+  EXPECT_FALSE(inventory.pool("drv", "blue")->differs_by_node);
+  // Counters matter to every node.
+  api::ResourceSlice counters = slice("c", "m0", 1, 3, {});
+  counters.shared_counters.emplace_back().name = "counters";
+  inventory.apply_slice(counters);
+  EXPECT_FALSE(inventory.pool("drv", "blue")->differs_by_node);
+}
+
 // A field that is not known refuses the pool on all its nodes; it says something about the pool.
 TEST(PoolsByNode, AnUnknownFieldRefusesThePoolOfAllNodesWhileItsSliceCounts) {
   Inventory inventory;
@@ -199,6 +233,9 @@ TEST(PoolsByNode, RandomPoolsAreJudgedAsTheRuleSays) {
         published.all_nodes = one.node.empty();
         inventory.apply_slice(published);
         slices[name] = std::move(one);
+      }
+      if (const auto whole = inventory.pool("drv", "blue")) {
+        ASSERT_EQ(whole->differs_by_node, expected_to_differ(slices, whole->state)) << "seed " << seed;
       }
       for (const char* node : {"m0", "m1", "m2"}) {
         inventory.apply_node(node, {});

@@ -312,10 +312,14 @@ std::vector<RivalPair> Silicon::rivals(NodeId node) const {
   return out;
 }
 
+bool Silicon::names(const SliceTable& slice, uint32_t local) const {
+  return slice.names_silicon && faces(slice).any(local);
+}
+
 std::optional<identity::Record> Silicon::record_of(const Pool& pool, uint32_t device) const {
   uint32_t local;
   const SliceTable& slice = pool.slice_of(device, &local);
-  if (!slice.names_silicon || !faces(slice).any(local)) return std::nullopt;
+  if (!names(slice, local)) return std::nullopt;
   const Face face = faces(slice).face(local);
   identity::Record record;
   for (const Value& value : face.own) record.own.emplace_back(strings_.text(value.text));

@@ -97,6 +97,8 @@ class Silicon {
   void each_device_of(NodeId node, const std::function<void(const Pool&, uint32_t)>& f) const;
   // What is recorded of a published device in an allocation; nothing if it has no values.
   std::optional<identity::Record> record_of(const Pool& pool, uint32_t device) const;
+  // Whether there is one.
+  bool names(const SliceTable& slice, uint32_t local) const;
 
   struct Findings {
     std::vector<std::pair<DeviceName, std::string>> malformed;  // and the attribute

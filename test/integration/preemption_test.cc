@@ -257,7 +257,7 @@ Meeting meet(uint64_t seed, bool prove) {
   return met;
 }
 
-TEST(TwoLeaders, PromiseEachDeviceOnceAndEvictNobodyInVain) {
+TEST(TwoPromises, PromiseEachDeviceOnceAndEvictNobodyInVain) {
   size_t ended = 0;
   const std::vector<uint64_t> chosen = seeds("DRA_PROMISE_SEEDS", 4);
   for (const uint64_t seed : chosen) {
@@ -274,7 +274,7 @@ TEST(TwoLeaders, PromiseEachDeviceOnceAndEvictNobodyInVain) {
 }
 
 // The same without the proof (T2): somebody is evicted in vain, or a device is promised twice.
-TEST(TwoLeaders, WithoutTheProofTheCounterExampleIsFound) {
+TEST(TwoPromises, WithoutTheProofTheCounterExampleIsFound) {
   if (from_environment("DRA_COUNTER_EXAMPLES", 3) == 0) GTEST_SKIP() << "DRA_COUNTER_EXAMPLES=0";
   if (!real_programs().empty()) GTEST_SKIP() << "its delays need simulated time";
   size_t wrong = 0;

@@ -11,7 +11,7 @@ namespace dra::integration::release_test {
 using namespace std::chrono_literals;
 using Names = std::vector<std::string>;
 
-class NodeChanges : public World, public testing::WithParamInterface<NodeChange> {
+class GatedNodeChanges : public World, public testing::WithParamInterface<NodeChange> {
  protected:
   // Gated, requests a little CPU and a node with the label that "relabelled" removes.
   Json consumer(const std::string& name, const std::vector<Entry>& entries) {
@@ -21,7 +21,7 @@ class NodeChanges : public World, public testing::WithParamInterface<NodeChange>
 };
 
 // The second consumer of a shared claim waits unreserved while the first runs, then moves to another node.
-TEST_P(NodeChanges, ASecondConsumerDoesNotWaitForeverForANodeThatRefusesIt) {
+TEST_P(GatedNodeChanges, ASecondConsumerDoesNotWaitForeverForANodeThatRefusesIt) {
   begin();
   label_nodes();
   api().create(claim("shared"));
@@ -39,7 +39,7 @@ TEST_P(NodeChanges, ASecondConsumerDoesNotWaitForeverForANodeThatRefusesIt) {
 }
 
 // The node refuses the pod after its claim was proven and before the gate is lifted (the claim's name comes late).
-TEST_P(NodeChanges, AGatedPodMovesAwayFromANodeThatRefusesIt) {
+TEST_P(GatedNodeChanges, AGatedPodMovesAwayFromANodeThatRefusesIt) {
   begin(Claims::kOwn, /*manager=*/false);
   label_nodes();
   api().create(claim("shared"));
@@ -65,7 +65,7 @@ TEST_P(NodeChanges, AGatedPodMovesAwayFromANodeThatRefusesIt) {
   EXPECT_NE(node_of("second"), node);
 }
 
-INSTANTIATE_TEST_SUITE_P(Each, NodeChanges, testing::ValuesIn(node_changes()),
+INSTANTIATE_TEST_SUITE_P(Each, GatedNodeChanges, testing::ValuesIn(node_changes()),
                          [](const auto& param) { return std::string(param.param.name); });
 
 class TwoNodes : public World {};

@@ -32,7 +32,7 @@ class ResultMaker {
       if (!selector) return fail(selector.error());
       results[c].node_selector = std::move(*selector);
       add_class_config(c, results[c]);
-      const bool recorded = add_records(c, results[c]);
+      const bool recorded = any_records_ && add_records(c, results[c]);
       add_claim_config(c, results[c]);
       if (recorded && results[c].config.size() > api::kMaxAllocationConfigs) return too_many_configs(results[c]);
     }
@@ -53,7 +53,8 @@ class ResultMaker {
     const PlanAlternative& alternative = alternative_of(pick);
     const MatrixSegment& segment = search_.matrix().segment_of(pick.local);
     uint32_t local;
-    const SliceTable& slice = slice_of(pick, &local);
+    const SliceTable& slice = segment.pool->slice_of(search_.matrix().device_of(segment, pick.local), &local);
+    any_records_ = any_records_ || device_index_.silicon().names(slice, local);
     api::DeviceRequestAllocationResult& added = result.results.emplace_back();
     added.request = alternative.name;
     added.driver = segment.pool->driver_text;
@@ -201,6 +202,7 @@ class ResultMaker {
   const inventory::DeviceIndex& device_index_;
   Random& random_;
   const bool strict_;
+  bool any_records_ = false;  // some device has one
 };
 
 }  // namespace
