@@ -56,7 +56,8 @@ Failures failures_of(const reconcile::View& view, const api::Pod& pod) {
     if (claim != nullptr && claim->status.allocation && is_reserved_for(*claim, pod.metadata.uid))
       add_claim(pod, *claim, found, all);
   }
-  if (found.devices.empty()) found.devices = std::move(all);
+  found.named = !found.devices.empty();
+  if (!found.named) found.devices = std::move(all);
   return found;
 }
 

@@ -25,6 +25,7 @@ struct Failures {
   std::string troubles;  // what the driver or kubelet reports now, as a clause; empty: nothing
   // Those that the reports name; if they name none of the pod's, all devices of the pod.
   std::vector<inventory::DeviceName> devices;
+  bool named = false;  // the reports name `devices`
 
   bool any() const { return times > 0 || !troubles.empty(); }
   // "3 times (rpc error: ...)" or "device gpu.example.com/n0/gpu-1: its driver says ...".

@@ -80,18 +80,31 @@ std::string names_of(const std::vector<inventory::DeviceName>& devices) {
   return devices.size() > kShown ? text + " and " + std::to_string(devices.size() - kShown) + " more" : text;
 }
 
+// What nobody gets for a while. For the event: a clause, or nothing.
+std::string quarantine(const View& view, const api::Pod& pod, const Failures& failures, State& state,
+                       ReconcileResult& out) {
+  const std::vector<inventory::DeviceName> fresh =
+      state.quarantine.failed(failures.devices, pod.metadata.ns, failures.named, view.now());
+  if (fresh.empty()) return "";
+  out.add(Note{std::string(kQuarantine), std::string(kAvoidedByOwner), state.quarantine.text(view.now())});
+  out.add(Metric{Metric::Type::kCounter, "dra_quarantined_devices_total", {}, static_cast<double>(fresh.size())});
+  return "; nobody gets " + names_of(fresh) + " until " + format_rfc3339(Timestamp(view.now()) + kAvoidDevice);
+}
+
 void evict(const View& view, const api::Pod& pod, const Failures& failures, State& state, ReconcileResult& out) {
   state.recreations.begin(pod, view.now());
   state.lately.push_back(view.now());
   note_avoided(view, pod, failures, out);
+  const std::string kept_from_all = quarantine(view, pod, failures, state, out);
   Write write = write_eviction(pod, "recover");
-  write.success_event = Event{ref_of(pod),
-                              true,
-                              "PodRecovered",
-                              "Evict",
-                              "its devices could not be prepared: " + failures.text() +
-                                  "; its controller makes another, which does not get " + names_of(failures.devices),
-                              ""};
+  write.success_event =
+      Event{ref_of(pod),
+            true,
+            "PodRecovered",
+            "Evict",
+            "its devices could not be prepared: " + failures.text() +
+                "; its controller makes another, which does not get " + names_of(failures.devices) + kept_from_all,
+            ""};
   write.on_success.push_back({Metric::Type::kCounter, "dra_recovered_pods_total", {}, 1});
   out.add(std::move(write));
   out.requeue_in(kAskSoon);  // if it was refused

@@ -9,6 +9,7 @@
 #include <deque>
 
 #include "controllers/recovery/options.h"
+#include "controllers/recovery/quarantine.h"
 #include "pkg/nodes/node_chooser.h"
 #include "pkg/protocol/recreations.h"
 #include "pkg/reconcile/parts.h"
@@ -25,6 +26,8 @@ struct State : reconcile::State {
   protocol::Recreations recreations;
   // When pods were evicted in the last minute. Lost: as many more in this one.
   std::deque<WallTime> lately;
+  // Lost: devices are given to everybody again, until they fail again.
+  Quarantine quarantine;
 };
 
 class RecoveryReconciler : public reconcile::Reconciler {

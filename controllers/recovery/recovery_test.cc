@@ -121,6 +121,54 @@ TEST_F(Recovery, AnotherDeviceOfTheNodeThatFailsTooMakesTheOwnerAvoidTheNode) {
   EXPECT_EQ(avoided("q"), "drv/n1/gpu-0 drv/n1/gpu-1 ");
 }
 
+// By events only if pods of two namespaces failed on it.
+TEST_F(Recovery, WhatFailsForTwoNamespacesIsKeptFromAllOthers) {
+  const auto move_to = [&](const std::string& name, const std::string& ns) {
+    const auto put_in = [&](auto object) {
+      object.metadata.ns = ns;
+      view.put(object);
+    };
+    put_in(pod(name)), put_in(claim(name + "-gpu"));
+    api::PrepareEvent event = view.prepare_events.at("default/" + name + ".event");
+    event.metadata.ns = ns, event.pod = ns + "/" + name;
+    view.prepare_events.clear();
+    view.put(event);
+  };
+  add_pod("p"), add_pod("stranger");
+  pod("stranger").metadata.owner_references[0].uid = "stranger-owner";
+  fails("p", 3);
+  EXPECT_EQ(pass(), "evict p\n");
+  EXPECT_EQ(avoided("stranger"), "");
+  add_pod("q");
+  fails("q", 3);
+  move_to("q", "other");
+  last = controller.reconcile(view, pod_key("other/q"));
+  size_t counted = 0;
+  for (const Effect& effect : last.effects) {
+    if (const auto* note = std::get_if<Note>(&effect)) view.notes[{note->uid, note->topic}] = {note->text, view.time};
+    if (const auto* metric = std::get_if<Metric>(&effect)) counted += metric->name == "dra_quarantined_devices_total";
+    if (const auto* write = std::get_if<Write>(&effect)) {
+      EXPECT_NE(write->success_event->note.find("nobody gets drv/n1/gpu-0 until 2023-"), std::string::npos)
+          << write->success_event->note;
+    }
+  }
+  EXPECT_EQ(counted, 1u);
+  EXPECT_EQ(avoided("stranger"), "drv/n1/gpu-0 ");
+  EXPECT_TRUE(own_avoided_devices(view, pod("stranger")).empty());
+  view.time += kAvoidDevice;
+  EXPECT_EQ(avoided("stranger"), "") << "it ends by itself";
+}
+
+TEST_F(Recovery, WhatTheDriverCallsBrokenIsKeptFromAllOthers) {
+  add_pod("p"), add_pod("stranger");
+  pod("stranger").metadata.owner_references[0].uid = "stranger-owner";
+  pod("p").unhealthy_devices.push_back({"gpu", "", "drv/n1/gpu-0", "ECC"});
+  pass();
+  view.time += 30s;
+  EXPECT_EQ(pass(), "evict p\n");
+  EXPECT_EQ(avoided("stranger"), "drv/n1/gpu-0 ");
+}
+
 TEST_F(Recovery, OnlyWhereAnAdministratorSaidSo) {
   add_pod("p");
   fails("p", 3);

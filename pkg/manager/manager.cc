@@ -42,6 +42,7 @@
 #include "pkg/manager/watch/watches.h"
 #include "pkg/nodes/node_tracker.h"
 #include "pkg/nodes/plugin_nodes.h"
+#include "pkg/protocol/avoided.h"
 
 namespace dra::manager {
 
@@ -447,6 +448,7 @@ struct Manager::Impl {
     }
     protocol::ManagerNotes notes = lease_notes(options, lease_drivers, version);
     notes.usage = usage.trouble();
+    if (const auto kept = view.note(protocol::kQuarantine, protocol::kAvoidedByOwner)) notes.quarantine = kept->text;
     if (controller_runs(options, kPreemptor)) {
       const std::string why = preflight.why_not(kPreemptor);
       notes.preempts = why.empty() ? "on" : "Nobody is evicted for pods of higher priority: " + why;

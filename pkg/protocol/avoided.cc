@@ -31,15 +31,29 @@ std::vector<AvoidedDevice> avoided_devices(const api::Pod& pod, Timestamp now) {
                                                       : avoided_in(annotation->second, now);
 }
 
-std::vector<AvoidedDevice> avoided_devices(const reconcile::View& view, const api::Pod& pod) {
+std::vector<AvoidedDevice> own_avoided_devices(const reconcile::View& view, const api::Pod& pod) {
   std::vector<AvoidedDevice> avoided = avoided_devices(pod, view.now());
   const std::string owner = owner_key(pod);
   const auto noted = owner.empty() ? std::nullopt : view.note(owner, kAvoidedByOwner);
-  if (!noted) return avoided;
-  for (AvoidedDevice& one : avoided_in(noted->text, view.now()))
+  if (noted) add_avoided(avoided_in(noted->text, view.now()), avoided);
+  return avoided;
+}
+
+std::vector<AvoidedDevice> quarantined_devices(const reconcile::View& view) {
+  const auto noted = view.note(kQuarantine, kAvoidedByOwner);
+  return noted ? avoided_in(noted->text, view.now()) : std::vector<AvoidedDevice>();
+}
+
+std::vector<AvoidedDevice> avoided_devices(const reconcile::View& view, const api::Pod& pod) {
+  std::vector<AvoidedDevice> avoided = own_avoided_devices(view, pod);
+  add_avoided(quarantined_devices(view), avoided);
+  return avoided;
+}
+
+void add_avoided(std::vector<AvoidedDevice> more, std::vector<AvoidedDevice>& avoided) {
+  for (AvoidedDevice& one : more)
     if (std::none_of(avoided.begin(), avoided.end(), [&](const AvoidedDevice& own) { return own.name == one.name; }))
       avoided.push_back(std::move(one));
-  return avoided;
 }
 
 std::string avoided_text(std::vector<AvoidedDevice> avoided) {

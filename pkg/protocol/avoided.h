@@ -1,6 +1,7 @@
 // Devices that a pod avoids for a while, because they could not be prepared: for itself (their binding conditions
-// failed), which an annotation of the pod keeps, so that the next leader, and kubectl-dra, see it too; or for an
-// earlier pod of its controller (controllers/recovery), which a note keeps in memory. Pure, except for DevicesHeldBack.
+// failed), which an annotation of the pod keeps, so that the next leader, and kubectl-dra, see it too; for an
+// earlier pod of its controller (controllers/recovery), or for pods of several namespaces, which notes keep in memory.
+// Pure, except for DevicesHeldBack.
 #pragma once
 
 #include <string>
@@ -32,13 +33,21 @@ struct AvoidedDevice {
 };
 // The topic of notes about owner_key()s; their text is that of the annotation.
 inline constexpr std::string_view kAvoidedByOwner = "avoided-devices";
+// In the place of an owner: what no pod gets (controllers/recovery/quarantine.h).
+inline constexpr std::string_view kQuarantine = "devices-in-quarantine";
 
 // The devices of such a text that are avoided now; unreadable entries are left out.
 std::vector<AvoidedDevice> avoided_in(std::string_view text, Timestamp now);
 // Those of the annotation.
 std::vector<AvoidedDevice> avoided_devices(const api::Pod& pod, Timestamp now);
 // Those, and those of the note about the pod's controller. Each once.
+std::vector<AvoidedDevice> own_avoided_devices(const reconcile::View& view, const api::Pod& pod);
+// Those that nobody gets.
+std::vector<AvoidedDevice> quarantined_devices(const reconcile::View& view);
+// Both. Each once.
 std::vector<AvoidedDevice> avoided_devices(const reconcile::View& view, const api::Pod& pod);
+// Adds those that are not there.
+void add_avoided(std::vector<AvoidedDevice> more, std::vector<AvoidedDevice>& avoided);
 // The annotation's value; if there are too many, it leaves out those that end first.
 std::string avoided_text(std::vector<AvoidedDevice> avoided);
 

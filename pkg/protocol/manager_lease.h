@@ -25,9 +25,10 @@ struct ManagerNotes {
   std::string opt_in;                        // the chart's optIn.mode; empty: not installed by the chart
   std::vector<std::string> scheduler_names;  // bind mode: whose pods it binds
   std::vector<std::string> exclusive,
-      shared;              // drivers, by who allocates their devices: this manager alone, or others too
-  std::string usage{};     // why who used what is not counted, or not written; empty: it is, or it is switched off
-  std::string preempts{};  // "on"; or why nobody is evicted although --preemption=on says so; empty: it is off
+      shared;                // drivers, by who allocates their devices: this manager alone, or others too
+  std::string usage{};       // why who used what is not counted, or not written; empty: it is, or it is switched off
+  std::string preempts{};    // "on"; or why nobody is evicted although --preemption=on says so; empty: it is off
+  std::string quarantine{};  // devices that nobody gets (pkg/protocol/avoided.h), or nothing
   bool operator==(const ManagerNotes&) const = default;
 };
 

@@ -8,6 +8,7 @@ namespace {
 TEST(ManagerLease, WhatIsWrittenIsRead) {
   ManagerNotes notes{"0.1.0", "bind", "", {"dra-scheduler", "other"}, {"gpu.example.com"}, {}};
   notes.preempts = "on";
+  notes.quarantine = "drv/pool/gpu-0=1700000000";
   EXPECT_EQ(notes_of(annotations_of(notes)), notes);
   EXPECT_EQ(notes_of({}), ManagerNotes{});
   EXPECT_EQ(notes_of(annotations_of({})), ManagerNotes{});

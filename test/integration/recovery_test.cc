@@ -126,6 +126,33 @@ TEST_F(Recovered, APodOfABrokenDeviceRunsOnAnother) {
   EXPECT_TRUE(soon([&] { return bound("c") && bound("d") && bound("e"); }));
 }
 
+// Kubelet says so itself, which no tenant can: no owner gets the device, until half an hour is over.
+TEST_F(Recovered, WhatKubeletCallsUnhealthyNobodyGetsForHalfAnHour) {
+  begin_recovering();
+  owned("a");
+  ASSERT_TRUE(soon([&] { return bound("a"); }));
+  const std::string first = device_of(generated("a"));
+  const Json health{{"resourceID", std::string(kDriver) + "/" + node_name(0) + "/" + first}, {"health", "Unhealthy"}};
+  const Json of_claim{{"name", "claim:gpu"}, {"resources", {health}}};
+  const Json container{{"name", "c"},
+                       {"image", "i"},
+                       {"imageID", ""},
+                       {"restartCount", 0},
+                       {"ready", false},
+                       {"state", Json::object()},
+                       {"lastState", Json::object()},
+                       {"allocatedResourcesStatus", {of_claim}}};
+  api().merge(Api::path("Pod", "a") + "/status", {{"status", {{"containerStatuses", {container}}}}});
+  ASSERT_TRUE(within(60s, [&] { return writes("recovery/recover") == 1; }));
+  kubelet();
+  for (const char* other : {"b", "c", "d", "e"}) api().create(pod(other, {from_template("gpu", "one-gpu")}));
+  const auto all_bound = [&] { return bound("b") && bound("c") && bound("d") && bound("e"); };
+  EXPECT_FALSE(within(60s, all_bound)) << "one of four devices is in quarantine";
+  if (cluster().plane().simulated()) {
+    EXPECT_TRUE(within(31min, all_bound)) << "it ends by itself";
+  }
+}
+
 // A StatefulSet's pod with its named claim: the claim is freed before the next pod gets it.
 TEST_F(Recovered, ANamedClaimGetsAnotherDevice) {
   begin_recovering();

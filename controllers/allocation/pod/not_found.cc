@@ -219,10 +219,11 @@ void go_on_later(const PodContext& context, const allocator::FoundNodes& found, 
               Fit::kUndecided, out);
 }
 
-std::string avoided_clause(const PodContext& context) {
+namespace {
+
+// "A, B and 2 more", and when the first of them is tried again.
+std::pair<std::string, Timestamp> shown(const std::vector<AvoidedDevice>& avoided) {
   constexpr size_t kShown = 3;
-  const std::vector<AvoidedDevice> avoided = avoided_devices(context.view, context.pod);
-  if (avoided.empty()) return "";
   std::string names;
   Timestamp until = avoided.front().until;
   for (size_t i = 0; i < avoided.size(); ++i) {
@@ -230,8 +231,25 @@ std::string avoided_clause(const PodContext& context) {
     until = std::min(until, avoided[i].until);
   }
   if (avoided.size() > kShown) names += " and " + std::to_string(avoided.size() - kShown) + " more";
-  return "; the driver could not prepare " + names + " for this pod, so it avoids " +
-         (avoided.size() == 1 ? "that device until " : "these devices, the first until ") + format_rfc3339(until);
+  return {names, until};
+}
+
+}  // namespace
+
+std::string avoided_clause(const PodContext& context) {
+  std::string text;
+  if (const std::vector<AvoidedDevice> own = own_avoided_devices(context.view, context.pod); !own.empty()) {
+    const auto [names, until] = shown(own);
+    text = "; the driver could not prepare " + names + " for this pod, so it avoids " +
+           (own.size() == 1 ? "that device until " : "these devices, the first until ") + format_rfc3339(until);
+  }
+  if (const std::vector<AvoidedDevice> kept = quarantined_devices(context.view); !kept.empty()) {
+    const auto [names, until] = shown(kept);
+    text += "; nobody gets " + names + " until " + format_rfc3339(until) +
+            (kept.size() == 1 ? "" : " (the first of them)") + ", since drivers could not prepare " +
+            (kept.size() == 1 ? "it" : "them");
+  }
+  return text;
 }
 
 }  // namespace dra::allocation

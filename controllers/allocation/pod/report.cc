@@ -1,5 +1,6 @@
 #include "controllers/allocation/pod/report.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -80,11 +81,15 @@ void park_pod(const PodContext& context, const std::set<Cause>& causes, const Ob
                   // What was promised fits this pod alone, whatever others like it are told; and what it avoids may
                   // fit others.
                   (context.tools.options.preemption && has_promise(context.pod)) ||
-                          !avoided_devices(context.view, context.pod).empty() || is_refused_takes(context)
+                          !own_avoided_devices(context.view, context.pod).empty() || is_refused_takes(context)
                       ? std::string()
                       : nodes::shape_of(context.pod, context.tools.nodes.shape(context.pod), context.state.claims,
                                         obstacles.on_pods)};
-  out.requeue_in(context.tools.options.retry_parked);
+  // What is in quarantine comes back without a change of any object.
+  Duration retry = context.tools.options.retry_parked;
+  for (const AvoidedDevice& one : quarantined_devices(context.view))
+    retry = std::min(retry, one.until - Timestamp(context.view.now()));
+  out.requeue_in(retry);
 }
 
 std::string what_pins(const PodContext& context) {

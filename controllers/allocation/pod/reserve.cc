@@ -151,7 +151,7 @@ void reserve_with_others(const PodContext& context, const api::ResourceClaim& cl
 // lifecycle frees it once its last consumer is gone, unless this pod reserves it before.
 bool waits_to_be_freed(const PodContext& context, const api::ResourceClaim& claim, ReconcileResult& out) {
   if (is_releasing(context) || !claim.status.allocation) return false;
-  const std::vector<AvoidedDevice> avoided = avoided_devices(context.view, context.pod);
+  const std::vector<AvoidedDevice> avoided = own_avoided_devices(context.view, context.pod);
   if (avoided.empty()) return false;
   const auto& results = claim.status.allocation->results;
   const auto bad = std::find_if(avoided.begin(), avoided.end(), [&](const AvoidedDevice& one) {

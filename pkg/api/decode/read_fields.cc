@@ -183,6 +183,7 @@ constexpr UsedAnnotation kUsedAnnotations[] = {
     {"dra-controller-manager/shared-drivers", 4096},
     {"dra-controller-manager/usage", 512},
     {"dra-controller-manager/preempts", 512},
+    {"dra-controller-manager/quarantine", 4096},
     // On volumes and their claims: kube-scheduler's annotation, and those that it reads.
     {kSelectedNodeAnnotation, 256},
     {"pv.kubernetes.io/bind-completed", 16},

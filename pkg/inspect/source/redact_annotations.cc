@@ -53,7 +53,7 @@ std::string Redactor::annotation(const std::string& key, const std::string& old)
     }
     return join(parts, ",");
   }
-  if (key == protocol::kAvoidedDevices) return avoided(old);
+  if (key == protocol::kAvoidedDevices || key == "dra-controller-manager/quarantine") return avoided(old);
   if (key == protocol::kTopologyRequiredAnnotation || key == protocol::kTopologyPreferredAnnotation)
     return topology(old);
   if (key == allocator::kPreferAnnotation) return preference(old);

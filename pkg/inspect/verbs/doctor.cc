@@ -21,6 +21,7 @@
 #include "pkg/inspect/verbs/silicon_checks.h"
 #include "pkg/inventory/features.h"
 #include "pkg/nodes/unready.h"
+#include "pkg/protocol/avoided.h"
 #include "pkg/protocol/device_health.h"
 #include "pkg/protocol/manager_lease.h"
 #include "pkg/protocol/moves.h"
@@ -434,6 +435,13 @@ void check_manager(const Objects& objects, Findings& findings) {
         if (!notes.usage.empty())
           findings.add(Health::kWarning, notes.usage,
                        "mend what it names (docs/user/usage.md), or install the manager with usage: off");
+        for (const protocol::AvoidedDevice& one : protocol::avoided_in(notes.quarantine, objects.taken))
+          findings.add(Health::kWarning,
+                       "Nobody is given device " + one.name.text() + " until " + format_rfc3339(one.until) +
+                           ": it could not be prepared for pods of two namespaces, or its driver or kubelet calls it "
+                           "broken",
+                       "look at its driver's log; if it is mended, restart the manager's leader "
+                       "(docs/user/recovery.md)");
         if (!notes.preempts.empty() && notes.preempts != "on")
           findings.add(Health::kWarning, notes.preempts,
                        "mend what it names (docs/user/preemption.md), or install the manager with preemption: off");

@@ -5,6 +5,7 @@
 #include "pkg/base/strings.h"
 #include "pkg/inspect/state/pairs.h"
 #include "pkg/protocol/avoided.h"
+#include "pkg/protocol/manager_lease.h"
 #include "pkg/verdict/causes.h"
 #include "pkg/verdict/would_fit.h"
 
@@ -99,8 +100,14 @@ void say(JudgedPod& judged, Statement statement) {
 JudgedPod judge_pod(State& state, const api::Pod* pod, const std::vector<Claim>& claims,
                     const std::vector<std::string>& entries, const JudgeOptions& options) {
   // The manager gives it none of the devices that could not be prepared for it.
-  const std::vector<protocol::AvoidedDevice> avoided =
+  std::vector<protocol::AvoidedDevice> avoided =
       pod ? protocol::avoided_devices(*pod, state.objects.taken) : std::vector<protocol::AvoidedDevice>();
+  // And nobody those in quarantine.
+  for (const auto& [key, lease] : state.objects.managers.leases)
+    if (protocol::leadership_of(*lease, state.objects.taken) == protocol::Leadership::kLeads)
+      protocol::add_avoided(
+          protocol::avoided_in(protocol::notes_of(lease->metadata.annotations).quarantine, state.objects.taken),
+          avoided);
   const protocol::DevicesHeldBack held_back(state.inventory, avoided);
   const std::vector<verdict::SetAside> aside{{std::string(protocol::kHeldBack), std::string(protocol::kWhyHeldBack)}};
   verdict::Facts facts = state.facts();

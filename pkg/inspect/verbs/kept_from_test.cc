@@ -4,6 +4,7 @@
 #include "pkg/base/timestamp.h"
 #include "pkg/inspect/verbs/explain.h"
 #include "pkg/protocol/avoided.h"
+#include "pkg/protocol/manager_lease.h"
 #include "pkg/verdict/nodes.h"
 #include "test/support/objects.h"
 
@@ -13,6 +14,7 @@ namespace dra::inspect::kept_from_test {
 struct WaitingWorld {
   api::Pod pod = test::named<api::Pod>("p");
   WallTime now{std::chrono::seconds{1'700'000'000}};
+  Managers managers;
 
   WaitingWorld() {
     pod.metadata.creation_timestamp = format_rfc3339(now - std::chrono::minutes(5));
@@ -24,6 +26,7 @@ struct WaitingWorld {
   std::string explained(Status status) const {
     Objects all;
     all.taken = now;
+    all.managers = managers;
     auto node = std::make_shared<api::Node>();
     node->metadata.name = "a";
     node->allocatable = {{"pods", "10"}, {"cpu", "8"}};
@@ -65,6 +68,23 @@ TEST(KeptFrom, DevicesThatThePodAvoidsAreNotOnesWhereItFits) {
   EXPECT_NE(text.find("Does not fit"), std::string::npos) << text;
   EXPECT_NE(text.find("avoided for this pod, since they could not be prepared"), std::string::npos) << text;
   EXPECT_EQ(text.find("in use"), std::string::npos) << text;
+  world.now += std::chrono::minutes(10);
+  EXPECT_NE(world.explained(Status::kYes).find("Fits on node a."), std::string::npos) << "the time is over";
+}
+
+TEST(KeptFrom, DevicesInQuarantineAreNotOnesWhereItFits) {
+  WaitingWorld world;
+  auto lease = std::make_shared<api::Lease>(test::named<api::Lease>("dra-controller-manager"));
+  lease->holder_identity = "m";
+  lease->lease_duration_seconds = 15;
+  lease->renew_time = format_rfc3339(world.now);
+  protocol::ManagerNotes notes;
+  notes.quarantine = protocol::avoided_text({{{"gpu.example.com", "a", "gpu-0"}, world.now + std::chrono::minutes(9)},
+                                             {{"gpu.example.com", "a", "gpu-1"}, world.now + std::chrono::minutes(9)}});
+  lease->metadata.annotations = protocol::annotations_of(notes);
+  world.managers.asked = true;
+  world.managers.leases["default/dra-controller-manager"] = lease;
+  EXPECT_NE(world.explained(Status::kNo).find("could not be prepared"), std::string::npos);
   world.now += std::chrono::minutes(10);
   EXPECT_NE(world.explained(Status::kYes).find("Fits on node a."), std::string::npos) << "the time is over";
 }

@@ -150,6 +150,7 @@ TEST(UsageVerb, DoctorSaysWhyNothingIsCounted) {
   protocol::ManagerNotes notes;
   notes.usage = "Usage is not counted: this manager may not get configmaps";
   notes.preempts = "Nobody is evicted for pods of higher priority: this manager may not list poddisruptionbudgets";
+  notes.quarantine = "gpu.example.com/a/gpu-0=" + std::to_string(fleet.objects.taken.seconds() + 60);
   lease->metadata.annotations = protocol::annotations_of(notes);
   fleet.objects.managers.asked = true;
   fleet.objects.managers.leases["kube-system/dra-controller-manager"] = lease;
@@ -163,6 +164,11 @@ TEST(UsageVerb, DoctorSaysWhyNothingIsCounted) {
   EXPECT_EQ(
       std::count_if(found.begin(), found.end(), [&](const Diagnosis& one) { return one.finding == notes.preempts; }),
       1);
+  EXPECT_EQ(std::count_if(found.begin(), found.end(),
+                          [](const Diagnosis& one) {
+                            return one.finding.starts_with("Nobody is given device gpu.example.com/a/gpu-0 until 20");
+                          }),
+            1);
 }
 
 }  // namespace dra::inspect::usage_test

@@ -125,6 +125,8 @@ Instruments::Instruments(metrics::Registry& r, std::string lease)
                            "[ALPHA] Sets of moves that would make a pod fit, and that a limit an hour kept back.")),
       recovered_(
           r.counter("dra_recovered_pods_total", "[ALPHA] Pods evicted because their devices could not be prepared.")),
+      quarantined_(r.counter("dra_quarantined_devices_total",
+                             "[ALPHA] Devices that nobody gets for a while, because they could not be prepared.")),
       eviction_seconds_(r.histogram("device_taint_eviction_controller_pod_deletion_duration_seconds",
                                     "[ALPHA] Time between the moment a Pod had to be deleted and its deletion.",
                                     {0.005, 0.025, 0.1, 0.5, 1, 2.5, 10, 30, 60, 120, 180, 240})),
@@ -240,6 +242,8 @@ void Instruments::record(const reconcile::Metric& metric) {
     held_back_.increment(metric.value);
   else if (metric.name == "dra_recovered_pods_total")
     recovered_.increment(metric.value);
+  else if (metric.name == "dra_quarantined_devices_total")
+    quarantined_.increment(metric.value);
   else if (metric.name == "device_taint_eviction_controller_pod_deletion_duration_seconds")
     eviction_seconds_.observe(metric.value);
   else

@@ -90,6 +90,7 @@ class Instruments : public MetricSink {
   metrics::Counter& victims_;
   metrics::Counter &advised_pods_, &advised_moves_, &held_back_;  // of --defragment
   metrics::Counter& recovered_;
+  metrics::Counter& quarantined_;
   metrics::Histogram& eviction_seconds_;
   const std::string lease_;
   metrics::GaugeFamily& leader_;
