@@ -39,7 +39,7 @@ class SetAside {
 };
 
 // What lifecycle does not free in time may be in use: it is asked again after this time at the earliest.
-constexpr Duration kAskAgain = std::chrono::minutes(1);
+constexpr Duration kNotInVain = std::chrono::minutes(1);
 
 // Those that nobody else has asked for lately, nor this pod in vain.
 std::vector<Claim> candidates_of(const PodContext& context, const std::string& note) {
@@ -49,7 +49,7 @@ std::vector<Claim> candidates_of(const PodContext& context, const std::string& n
     const auto noted = context.view.note(claim->metadata.uid, kTakenNote);
     if (!noted) return false;
     const bool counts = noted->age < kTakenCounts;
-    return noted->text == note ? !counts && noted->age < kAskAgain : counts;
+    return noted->text == note ? !counts && noted->age < kNotInVain : counts;
   });
   return kept;
 }
