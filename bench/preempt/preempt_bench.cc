@@ -1,19 +1,24 @@
 // Whose place a waiting pod, or a group of 64, could take on 5,000 nodes of 8 GPUs with 30,000 running pods.
 //
 //   build/release/bin/preempt_bench [ROUNDS]
+//   build/release/bin/preempt_bench --mix [FLEETS]
 //
 // Each node has six pods, with 1, 1, 1, 1, 2 and 2 GPUs, of random priorities and ages; 200 PodDisruptionBudgets cover
 // half of them, and a third of these allow no eviction. Prints the least, the median and the longest CPU time of ROUNDS
 // (5) rounds for each question. The last line is what it costs to read 2,000 budgets of 200 namespaces.
+//
+// --mix: of FLEETS (5) such fleets, drawn anew, 40 random questions each: how many are undecided, and how long they
+// take. All limits are CPU time, so that verdicts do not depend on what else the machine does.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <ctime>
+#include <cstring>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "pkg/base/clock.h"
 #include "pkg/base/random.h"
 #include "pkg/preempt/facts.h"
 #include "pkg/preempt/preempt.h"
@@ -53,9 +58,15 @@ constexpr Question kQuestions[] = {
     {"group of 64 x 4 GPUs", kGroup, 4, 1, 3000},
 };
 
+class CpuClock : public Clock {
+ public:
+  WallTime wall_now() const override { return {}; }
+  MonoTime mono_now() const override { return MonoTime{thread_processor_time()}; }
+};
+
 class Fleet {
  public:
-  Fleet() {
+  explicit Fleet(uint64_t seed) : random_(seed) {
     world_ = std::make_unique<World>(World{inventory_, allocator_, cluster_, {}, {}, {}, {}, {}, {}, {}});
     api::DeviceClass gpu;
     gpu.metadata.name = "gpu";
@@ -77,7 +88,7 @@ class Fleet {
       if (question.one_numa_node) limit_to_numa_node();
     }
     if (question.pods > 1) world_->groups.push_back({"ns/train", static_cast<uint32_t>(question.pods), false});
-    const SystemClock clock;
+    const CpuClock clock;
     Options options;
     options.clock = &clock;
     options.time = std::chrono::seconds(5);
@@ -201,45 +212,102 @@ class Fleet {
 
   inventory::Inventory inventory_{inventory::Features::all()};
   placement::Cluster cluster_;
-  SeededRandom random_{1};
+  SeededRandom random_;
   allocator::Allocator allocator_{inventory_, {}, random_};
   std::unique_ptr<World> world_;
 };
 
+constexpr const char* kVerdicts[] = {"fits", "wait", "evict", "never", "undecided"};
+
+double milliseconds(Duration time) {
+  return std::chrono::duration<double, std::milli>(time).count();
+}
+
 void run(int rounds) {
-  static const char* kNames[] = {"fits", "wait", "evict", "never", "undecided"};
-  Fleet fleet;
+  Fleet fleet(1);
   std::printf("%-24s %-10s %5s %7s %9s %9s %9s ms\n", "question", "verdict", "pods", "checks", "least", "median",
               "most");
   for (const Question& question : kQuestions) {
     std::vector<double> times;
     Answer answer;
     for (int i = 0; i < rounds; ++i) {
-      const std::clock_t begun = std::clock();
+      const Duration begun = thread_processor_time();
       answer = fleet.ask(question);
-      times.push_back(1000.0 * static_cast<double>(std::clock() - begun) / CLOCKS_PER_SEC);
+      times.push_back(milliseconds(thread_processor_time() - begun));
     }
     std::sort(times.begin(), times.end());
-    std::printf("%-24s %-10s %5zu %7llu %9.1f %9.1f %9.1f\n", question.name, kNames[static_cast<int>(answer.verdict)],
-                answer.pods.size(), static_cast<unsigned long long>(answer.checks), times.front(),
-                times[times.size() / 2], times.back());
+    std::printf("%-24s %-10s %5zu %7llu %9.1f %9.1f %9.1f\n", question.name,
+                kVerdicts[static_cast<int>(answer.verdict)], answer.pods.size(),
+                static_cast<unsigned long long>(answer.checks), times.front(), times[times.size() / 2], times.back());
     std::fflush(stdout);
   }
   std::vector<double> times;
   size_t covered = 0;
   for (int i = 0; i < rounds; ++i) {
-    const std::clock_t begun = std::clock();
+    const Duration begun = thread_processor_time();
     covered = fleet.read_budgets();
-    times.push_back(1000.0 * static_cast<double>(std::clock() - begun) / CLOCKS_PER_SEC);
+    times.push_back(milliseconds(thread_processor_time() - begun));
   }
   std::sort(times.begin(), times.end());
   std::printf("%-24s %-10s %5zu %7s %9.1f %9.1f %9.1f\n", "2,000 budgets", "read", covered, "-", times.front(),
               times[times.size() / 2], times.back());
 }
 
+// What has been asked of a kind.
+struct Asked {
+  const char* name;
+  int undecided = 0;
+  std::vector<double> times;
+
+  void print() {
+    if (times.empty()) return;
+    std::sort(times.begin(), times.end());
+    std::printf("%-24s %5zu asked %4d undecided; %8.1f ms median %8.1f p99 %8.1f most\n", name, times.size(), undecided,
+                times[times.size() / 2], times[times.size() * 99 / 100], times.back());
+  }
+};
+
+Question random_question(SeededRandom& random) {
+  static constexpr int kGroups[] = {1, 1, 1, 1, 2, 8, 32, 64}, kAsked[] = {0, 1, 1, 2, 2, 4, 4, 8};
+  static constexpr int kOwn[] = {50, 400, 1000, 3000};
+  Question question{"", kGroups[random.below(8)], kAsked[random.below(8)], 1, kOwn[random.below(4)]};
+  if (question.gpus == 0) question.cpu = static_cast<int>(20 + random.below(40));
+  question.one_numa_node = question.gpus > 1 && question.gpus <= 4 && random.below(4) == 0;
+  return question;
+}
+
+void run_mix(int fleets) {
+  Asked one{"one pod"}, group{"group of 2 to 64"};
+  for (int seed = 1; seed <= fleets; ++seed) {
+    Fleet fleet(static_cast<uint64_t>(seed));
+    SeededRandom random(static_cast<uint64_t>(seed));
+    for (int i = 0; i < 40; ++i) {
+      const Question question = random_question(random);
+      const Duration begun = thread_processor_time();
+      const Answer answer = fleet.ask(question);
+      const double time = milliseconds(thread_processor_time() - begun);
+      Asked& asked = question.pods == 1 ? one : group;
+      asked.times.push_back(time);
+      if (answer.verdict == Verdict::kUndecided) ++asked.undecided;
+      if (answer.verdict == Verdict::kUndecided || time > 1000)
+        std::printf("fleet %d: %d x %d GPUs%s, %d CPUs, priority %d: %s, %zu pods, %lld violations, %.0f ms\n", seed,
+                    question.pods, question.gpus, question.one_numa_node ? " of a NUMA node" : "", question.cpu,
+                    question.priority, kVerdicts[static_cast<int>(answer.verdict)], answer.pods.size(),
+                    static_cast<long long>(answer.harm.violations), time);
+      std::fflush(stdout);
+    }
+  }
+  one.print();
+  group.print();
+}
+
 }  // namespace
 }  // namespace dra::preempt
 
 int main(int argc, char** argv) {
+  if (argc > 1 && std::strcmp(argv[1], "--mix") == 0) {
+    dra::preempt::run_mix(argc > 2 ? std::max(1, std::atoi(argv[2])) : 5);
+    return 0;
+  }
   dra::preempt::run(argc > 1 ? std::max(1, std::atoi(argv[1])) : 5);
 }

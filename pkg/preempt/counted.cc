@@ -1,8 +1,8 @@
 #include "pkg/preempt/counted.h"
 
 #include <algorithm>
-#include <bit>
 #include <set>
+#include <tuple>
 #include <unordered_map>
 
 #include "pkg/preempt/device_counts.h"
@@ -55,12 +55,8 @@ void Counted::read_nodes() {
     const placement::NodeRow& row = world_.cluster.row(*index);
     of_node_[i].free = {row.cpu - row.used_cpu, row.memory - row.used_memory, row.max_pods - row.pods};
   }
-  std::vector<bool> guarded(world_.pods.size(), false);
-  for (const Budget& budget : world_.budgets)
-    if (budget.allowed <= 0)
-      for (const uint32_t pod : budget.pods) guarded[pod] = true;
   for (const uint32_t pod : candidates_.all()) {
-    if (guarded[pod] || !candidates_.closed({pod})) continue;
+    if (!candidates_.closed({pod})) continue;
     const auto node = by_name.find(world_.pods[pod].object->node_name);
     if (node == by_name.end()) continue;
     of_node_[node->second].pods.push_back(pod);
@@ -85,6 +81,36 @@ void Counted::read_devices() {
   }
 }
 
+void Counted::read_budgets() {
+  budgets_.resize(world_.pods.size());
+  violations_.resize(world_.pods.size(), 0);
+  for (uint32_t number = 0; number < world_.budgets.size(); ++number)
+    for (const uint32_t pod : world_.budgets[number].pods) {
+      if (world_.budgets[number].allowed > 0) {
+        budgets_[pod].push_back(number);
+      } else {
+        ++violations_[pod];
+      }
+    }
+}
+
+void Counted::rank_pods() {
+  std::vector<std::pair<int64_t, int64_t>> all;
+  const auto key = [this](uint32_t pod) {
+    return std::pair<int64_t, int64_t>(world_.pods[pod].object->priority, -world_.pods[pod].start);
+  };
+  for (const NodeOf& node : of_node_)
+    for (const uint32_t pod : node.pods) all.push_back(key(pod));
+  std::sort(all.begin(), all.end());
+  all.erase(std::unique(all.begin(), all.end()), all.end());
+  rank_.resize(world_.pods.size(), 0);
+  for (const NodeOf& node : of_node_)
+    for (const uint32_t pod : node.pods)
+      rank_[pod] = static_cast<uint32_t>(std::lower_bound(all.begin(), all.end(), key(pod)) - all.begin());
+  for (size_t i = 0; i < all.size(); ++i)
+    if (i + 1 == all.size() || all[i].first != all[i + 1].first) last_of_priority_.push_back(static_cast<uint32_t>(i));
+}
+
 int64_t Counted::members_with(const Amounts& free) const {
   int64_t members = static_cast<int64_t>(fit_.needed());
   for (size_t i = 0; i < dimensions_; ++i)
@@ -92,122 +118,193 @@ int64_t Counted::members_with(const Amounts& free) const {
   return members;
 }
 
-// Of all nodes, if all who may go up to this priority went.
-int64_t Counted::capacity(int64_t priority) const {
-  int64_t members = 0;
-  for (const NodeOf& node : of_node_) {
-    Amounts free = node.free;
-    for (const uint32_t pod : node.pods)
-      if (world_.pods[pod].object->priority <= priority)
-        for (size_t i = 0; i < dimensions_; ++i) free[i] = std::min(kPlenty, free[i] + frees_[pod][i]);
-    members += members_with(free);
-  }
-  return members;
+// If the pod leaves, too.
+Counted::Amounts Counted::without(Amounts free, uint32_t pod) const {
+  for (size_t i = 0; i < dimensions_; ++i) free[i] = std::min(kPlenty, free[i] + frees_[pod][i]);
+  return free;
 }
 
-std::vector<Counted::Way> Counted::ways_of(const NodeOf& node, const Limits& limits) {
-  const auto needed = static_cast<size_t>(fit_.needed());
-  std::vector<size_t> useful;  // indices of node.pods
-  for (size_t i = 0; i < node.pods.size(); ++i) {
-    const Pod& pod = world_.pods[node.pods[i]];
-    const int64_t priority = pod.object->priority;
-    if (priority < limits.priority || (priority == limits.priority && pod.start >= limits.start)) useful.push_back(i);
+// The pods of the node whose leaving may help, and how many members it hosts at most.
+std::vector<Counted::Leaver> Counted::leavers_of(const NodeOf& node, bool may_break, int64_t& most) const {
+  Amounts whole = node.free;
+  std::vector<uint32_t> pods;
+  for (const uint32_t pod : node.pods) {
+    if (!may_break && violations_[pod] > 0) continue;
+    pods.push_back(pod);
+    whole = without(whole, pod);
   }
-  too_many_ = too_many_ || useful.size() > kMaxPodsOfNode || node.pods.size() > 32;
-  if (too_many_) return {};
-  const size_t sets = size_t{1} << useful.size();
-  std::vector<Amounts> free(sets, node.free);
-  std::vector<Way> best(needed + 1);
-  std::vector<bool> known(needed + 1, false);
-  std::vector<Way> all(sets);
-  for (size_t set = 0; set < sets; ++set) {
-    Way& way = all[set];
-    if (set > 0) {
-      const auto last = static_cast<size_t>(std::countr_zero(set));
-      const size_t rest = set & (set - 1);
-      const uint32_t pod = node.pods[useful[last]];
-      for (size_t i = 0; i < dimensions_; ++i) free[set][i] = std::min(kPlenty, free[rest][i] + frees_[pod][i]);
-      way.set = all[rest].set | (uint32_t{1} << useful[last]);
-      way.cost = {all[rest].cost.sum + world_.pods[pod].object->priority + kPriorityOffset, all[rest].cost.number + 1};
-    }
-    way.members = static_cast<uint32_t>(members_with(free[set]));
-    if (!known[way.members] || way.cost < best[way.members].cost) best[way.members] = way;
-    known[way.members] = true;
+  most = members_with(whole);
+  std::vector<size_t> lacking;
+  for (size_t i = 0; i < dimensions_; ++i)
+    if (needs_[i] > 0 && node.free[i] < needs_[i] * most) lacking.push_back(i);
+  std::vector<Leaver> leavers;
+  for (const uint32_t pod : pods) {
+    const bool helps =
+        std::any_of(lacking.begin(), lacking.end(), [this, pod](size_t i) { return frees_[pod][i] > 0; });
+    if (helps) leavers.push_back({pod, 0, {violations_[pod], world_.pods[pod].object->priority + kPriorityOffset, 1}});
   }
-  std::vector<Way> ways;
-  for (size_t members = needed + 1; members-- > 1;)
-    if (known[members] && (ways.empty() || best[members].cost < ways.back().cost)) ways.push_back(best[members]);
-  return ways;
-}
-
-// The least cost at which the nodes together host enough members; nothing: they do not.
-std::optional<Counted::Cost> Counted::choose(const Limits& limits, std::vector<uint32_t>* chosen) {
-  const size_t needed = fit_.needed();
-  std::vector<std::optional<Cost>> best(needed + 1);
-  best[0] = Cost{};
-  struct Step {
-    uint32_t from = 0, set = 0;
-    bool taken = false;
+  const auto freed = [&](const Leaver& one) {
+    int64_t sum = 0;
+    for (const size_t i : lacking) sum -= frees_[one.pod][i];
+    return sum;
   };
-  std::vector<std::vector<Step>> steps(chosen == nullptr ? 0 : nodes_.size());
-  for (size_t n = 0; n < nodes_.size(); ++n) {
-    const std::vector<Way> ways = ways_of(of_node_[n], limits);
-    if (too_many_) return std::nullopt;
-    if (chosen != nullptr && !ways.empty()) steps[n].resize(needed + 1);
-    for (size_t at = needed; at > 0; --at)
-      for (const Way& way : ways) {
-        const size_t from = at > way.members ? at - way.members : 0;
-        if (!best[from]) continue;
-        const Cost cost{best[from]->sum + way.cost.sum, best[from]->number + way.cost.number};
-        if (best[at] && *best[at] <= cost) continue;
-        best[at] = cost;
-        if (chosen != nullptr) steps[n][at] = {static_cast<uint32_t>(from), way.set, true};
+  // Whoever is no worse comes first.
+  const auto key = [&](const Leaver& one) {
+    return std::tuple(rank_[one.pod], one.cost, budgets_[one.pod].size(), freed(one), one.pod);
+  };
+  std::sort(leavers.begin(), leavers.end(), [&](const Leaver& a, const Leaver& b) { return key(a) < key(b); });
+  const auto no_worse = [&](const Leaver& a, const Leaver& b) {
+    const std::vector<uint32_t>&few = budgets_[a.pod], &many = budgets_[b.pod];
+    return a.cost.violations <= b.cost.violations && a.cost.sum <= b.cost.sum &&
+           std::includes(many.begin(), many.end(), few.begin(), few.end()) &&
+           std::all_of(lacking.begin(), lacking.end(), [&](size_t i) { return frees_[a.pod][i] >= frees_[b.pod][i]; });
+  };
+  for (size_t i = 0; i < std::min<size_t>(leavers.size(), 32); ++i)
+    for (size_t j = 0; j < i; ++j)
+      if (no_worse(leavers[j], leavers[i])) leavers[i].better |= uint32_t{1} << j;
+  return leavers;
+}
+
+// All sets of a node's pods that host more members than every set within them, and in which nobody could be replaced by
+// one who is no worse.
+class Counted::WaysOfNode {
+ public:
+  WaysOfNode(const Counted& counted, const std::vector<Leaver>& leavers, int64_t most)
+      : counted_(counted), leavers_(leavers), most_(most) {}
+
+  // Nothing: there are too many.
+  std::optional<std::vector<Way>> find(const Amounts& free) {
+    if (leavers_.size() > 32) return std::nullopt;
+    look_at({}, free, 0);
+    if (sets_ > kMaxSetsOfNode) return std::nullopt;
+    keep_best(ways_);
+    return std::move(ways_);
+  }
+
+ private:
+  void look_at(const Way& way, const Amounts& free, size_t from) {
+    if (++sets_ > kMaxSetsOfNode) return;
+    const int64_t members = counted_.members_with(free);
+    if (members > 0 && needs_all(way.set, free, members)) keep(way, members);
+    if (members == most_) return;
+    for (size_t i = from; i < leavers_.size(); ++i) {
+      if ((leavers_[i].better & ~way.set) != 0) continue;
+      Way more{0,
+               way.set | (uint32_t{1} << i),
+               std::max(way.rank, counted_.rank_[leavers_[i].pod]),
+               way.cost + leavers_[i].cost,
+               {}};
+      look_at(more, counted_.without(free, leavers_[i].pod), i + 1);
+    }
+  }
+
+  bool needs_all(uint32_t set, const Amounts& free, int64_t members) const {
+    for (size_t i = 0; i < leavers_.size(); ++i) {
+      if (((set >> i) & 1) == 0) continue;
+      Amounts fewer = free;
+      for (size_t d = 0; d < counted_.dimensions_; ++d) fewer[d] -= counted_.frees_[leavers_[i].pod][d];
+      if (counted_.members_with(fewer) == members) return false;
+    }
+    return true;
+  }
+
+  void keep(Way way, int64_t members) {
+    way.members = static_cast<uint32_t>(members);
+    for (size_t i = 0; i < leavers_.size(); ++i) {
+      if (((way.set >> i) & 1) == 0) continue;
+      const std::vector<uint32_t>& budgets = counted_.budgets_[leavers_[i].pod];
+      way.uses.insert(way.uses.end(), budgets.begin(), budgets.end());
+    }
+    std::sort(way.uses.begin(), way.uses.end());
+    ways_.push_back(std::move(way));
+  }
+
+  const Counted& counted_;
+  const std::vector<Leaver>& leavers_;
+  const int64_t most_;
+  size_t sets_ = 0;
+  std::vector<Way> ways_;
+};
+
+std::optional<Selection> Counted::ways_of_nodes(bool may_break) {
+  std::vector<int64_t> allowed;
+  for (const Budget& budget : world_.budgets) allowed.push_back(std::max<int64_t>(0, budget.allowed));
+  Selection selection(static_cast<uint32_t>(fit_.needed()), std::move(allowed), spent_);
+  goes_.assign(nodes_.size(), {});
+  for (size_t i = 0; i < nodes_.size(); ++i) {
+    int64_t most = 0;
+    const std::vector<Leaver> leavers = leavers_of(of_node_[i], may_break, most);
+    std::optional<std::vector<Way>> ways =
+        most == 0 ? std::vector<Way>{} : WaysOfNode(*this, leavers, most).find(of_node_[i].free);
+    if (!ways || spent_()) return std::nullopt;
+    for (const Leaver& leaver : leavers) goes_[i].push_back(leaver.pod);
+    selection.add(std::move(*ways));
+  }
+  return selection;
+}
+
+Counted::Outcome Counted::found(Finding finding, const Selection::Choice& choice) const {
+  Outcome outcome;
+  if (!choice.cost) return outcome;
+  outcome.finding = finding;
+  for (const auto& [node, set] : choice.sets)
+    for (size_t i = 0; i < goes_[node].size(); ++i)
+      if ((set >> i) & 1) outcome.pods.push_back(goes_[node][i]);
+  std::sort(outcome.pods.begin(), outcome.pods.end());
+  return outcome;
+}
+
+// By one criterion of harm after the other. Nothing: no set suffices, unless more budgets are broken.
+std::optional<Counted::Outcome> Counted::least_of(bool may_break) {
+  const std::optional<Selection> selection = ways_of_nodes(may_break);
+  if (!selection) return Outcome{};
+  Selection::Question question;
+  question.may_break = may_break;
+  question.violations_only = true;
+  Selection::Choice best = selection->choose(question);
+  if (best.known && !best.cost) return std::nullopt;
+  if (!best.known || last_of_priority_.empty()) return found(Finding::kSome, best);
+  // The first of `size` ranks up to which there is a choice that is good enough; there is one up to the last.
+  const auto lowest = [&](size_t size, auto&& rank_at) -> std::optional<size_t> {
+    size_t first = 0, last = size - 1;
+    while (first < last) {
+      const size_t middle = first + (last - first) / 2;
+      question.rank = rank_at(middle);
+      Selection::Choice choice = selection->choose(question);
+      if (!choice.known || spent_()) return std::nullopt;
+      if (choice.cost) {
+        last = middle;
+        best = std::move(choice);
+      } else {
+        first = middle + 1;
       }
-  }
-  if (!best[needed] || chosen == nullptr) return best[needed];
-  size_t at = needed;
-  for (size_t n = nodes_.size(); n-- > 0 && at > 0;) {
-    if (steps[n].empty() || !steps[n][at].taken) continue;
-    for (size_t i = 0; i < of_node_[n].pods.size(); ++i)
-      if ((steps[n][at].set >> i) & 1) chosen->push_back(of_node_[n].pods[i]);
-    at = steps[n][at].from;
-  }
-  std::sort(chosen->begin(), chosen->end());
-  return best[needed];
+    }
+    return last;
+  };
+  question.enough = best.cost;
+  const auto priority = lowest(last_of_priority_.size(), [this](size_t i) { return last_of_priority_[i]; });
+  if (!priority) return found(Finding::kSome, best);
+  question = {last_of_priority_[*priority], may_break, false, std::nullopt};
+  Selection::Choice choice = selection->choose(question);
+  if (!choice.known) return found(Finding::kSome, choice.cost ? choice : best);
+  best = std::move(choice);
+  question.enough = best.cost;
+  const uint32_t eldest = last_of_priority_[*priority];
+  const uint32_t youngest = *priority == 0 ? 0 : last_of_priority_[*priority - 1] + 1;
+  const auto start =
+      lowest(eldest - youngest + 1, [youngest](size_t i) { return youngest + static_cast<uint32_t>(i); });
+  return found(start ? Finding::kSet : Finding::kSome, best);
 }
 
 Counted::Outcome Counted::least() {
   if (!applies()) return {};
   read_nodes();
   read_devices();
-  const auto needed = static_cast<int64_t>(fit_.needed());
-  std::set<int64_t> priorities;
-  std::vector<int64_t> starts;
-  for (const NodeOf& node : of_node_)
-    for (const uint32_t pod : node.pods) priorities.insert(world_.pods[pod].object->priority);
-  const auto lowest = std::find_if(priorities.begin(), priorities.end(),
-                                   [&](int64_t priority) { return capacity(priority) >= needed; });
-  // With those whom a budget guards it may still be possible.
-  if (lowest == priorities.end()) return {};
-  Limits limits{*lowest, INT64_MIN};
-  const std::optional<Cost> cost = choose(limits, nullptr);
-  if (!cost) return {};
-  for (const NodeOf& node : of_node_)
-    for (const uint32_t pod : node.pods)
-      if (world_.pods[pod].object->priority == *lowest) starts.push_back(world_.pods[pod].start);
-  std::sort(starts.begin(), starts.end());
-  // The latest start at which the same can be had.
-  size_t low = 0, high = starts.size();
-  while (high - low > 1 && !spent_()) {
-    const size_t middle = low + (high - low) / 2;
-    const std::optional<Cost> later = choose({*lowest, starts[middle]}, nullptr);
-    (later && *later == *cost ? low : high) = middle;
-  }
-  if (spent_() || too_many_) return {};
-  limits.start = starts[low];
-  Outcome outcome{Finding::kSet, {}};
-  if (!choose(limits, &outcome.pods)) return {};
-  return outcome;
+  read_budgets();
+  rank_pods();
+  for (const bool may_break : {false, true})
+    if (std::optional<Outcome> outcome = least_of(may_break)) return std::move(*outcome);
+  return {};
 }
 
 }  // namespace dra::preempt

@@ -2,6 +2,7 @@
 // first.
 #include <gtest/gtest.h>
 
+#include "pkg/base/random.h"
 #include "pkg/preempt/preempt.h"
 #include "pkg/preempt/testing/build.h"
 #include "pkg/preempt/testing/twin.h"
@@ -105,6 +106,83 @@ TEST(PreemptProperty, OfEqualPodsTheAnswerIsTheTwins) {
   }
   if (worlds < 200) return;
   EXPECT_GT(verdicts[Verdict::kEvict], static_cast<int>(worlds / 20));
+}
+
+// Nodes with the same pods, or nearly, whose budgets cover pods of several nodes, and a group of equal pods.
+Model with_alike_nodes(uint64_t seed) {
+  SeededRandom random(seed);
+  const auto between = [&random](int low, int high) {
+    return low + static_cast<int>(random.below(static_cast<uint64_t>(high - low + 1)));
+  };
+  Model model;
+  const int nodes = between(2, 4), gpus = between(2, 3);
+  std::vector<testing::ModelPod> pods;
+  std::vector<int> sizes;
+  for (int left = gpus; left > 0 && pods.size() < 3; left -= sizes.back()) {
+    testing::ModelPod& pod = pods.emplace_back();
+    pod.priority = 10 * between(0, 1);
+    pod.start = 60 * between(1, 2);
+    pod.app = between(0, 2);
+    sizes.push_back(between(1, left));
+  }
+  for (int node = 0; node < nodes; ++node) {
+    model.cpu.push_back(9);
+    model.cordoned.push_back(false);
+    const int first = static_cast<int>(model.devices.size());
+    for (int i = 0; i < gpus; ++i)
+      model.devices.push_back({"card-" + std::to_string(first + i), testing::DeviceKind::kGpu, node, first + i, 0, 24});
+    int at = first;
+    for (size_t i = 0; i < pods.size(); ++i) {
+      testing::ModelPod pod = pods[i];
+      pod.node = node;
+      if (random.below(4) == 0) pod.app = between(0, 2);
+      if (random.below(4) == 0) pod.start += 60;
+      if (random.below(6) == 0) pod.priority += 10;
+      testing::ModelClaim claim;
+      claim.count = sizes[i];
+      for (int size = sizes[i]; size > 0; --size) claim.devices.push_back(at++);
+      claim.pods.push_back(static_cast<int>(model.pods.size()));
+      pod.claims.push_back(static_cast<int>(model.claims.size()));
+      model.claims.push_back(claim);
+      model.pods.push_back(pod);
+    }
+  }
+  for (int i = between(1, 3); i > 0; --i) model.budgets.push_back({between(0, 2), between(0, 2)});
+  const int members = between(2, 3), asked = between(1, gpus);
+  model.groups.push_back({members, false});
+  for (int i = 0; i < members; ++i) {
+    testing::ModelPod pod;
+    pod.priority = 100;
+    pod.group = 0;
+    pod.claims.push_back(static_cast<int>(model.claims.size()));
+    testing::ModelClaim claim;
+    claim.count = asked;
+    model.claims.push_back(claim);
+    model.pending.push_back(static_cast<int>(model.pods.size()));
+    model.pods.push_back(pod);
+  }
+  return model;
+}
+
+// Counting alone decides: the tree of sets would ask more.
+TEST(PreemptProperty, OfAlikeNodesTheAnswerIsTheTwins) {
+  const uint64_t worlds = test::number_from("DRA_PREEMPT_WORLDS", 200),
+                 first = test::number_from("DRA_PREEMPT_SEED", 1);
+  uint64_t evicting = 0, broken = 0;
+  for (uint64_t seed = first; seed < first + worlds; ++seed) {
+    const Model model = with_alike_nodes(seed);
+    const testing::TwinAnswer twin = testing::slow_answer(model);
+    Built built(model);
+    ASSERT_EQ(difference(model, twin, built), "") << "DRA_PREEMPT_SEED=" << seed;
+    const Answer answer = who_must_go(built.world());
+    if (answer.verdict != Verdict::kEvict) continue;
+    ++evicting;
+    broken += answer.harm.violations > 0 ? 1 : 0;
+    EXPECT_LE(answer.checks, 3u) << "DRA_PREEMPT_SEED=" << seed;
+  }
+  if (worlds < 200) return;
+  EXPECT_GT(evicting, worlds / 4);
+  EXPECT_GT(broken, worlds / 20);
 }
 
 }  // namespace

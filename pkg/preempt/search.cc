@@ -55,17 +55,16 @@ bool Search::spent() const {
                                                   options_.clock->mono_now() - began_ >= options_.time);
 }
 
-// True: the best set was found by counting.
+// True: the best set was found by counting. Otherwise perhaps some set, and a better one is searched.
 bool Search::try_counting() {
   if (kind_ == Kind::kMoves || world_.pending.size() < 2 || matters_everywhere()) return false;
   stage_.arrange({true, {}, promises_});
   const Counted::Outcome counted = Counted(world_, stage_, fit_, candidates_, [this] { return spent(); }).least();
-  if (counted.finding != Counted::Finding::kSet || !candidates_.allowed(counted.pods)) return false;
+  if (counted.finding == Counted::Finding::kNothing || !candidates_.allowed(counted.pods)) return false;
   Found found;
   if (test(counted.pods, {}, false, &found) != Fits::kYes) return false;
   best_ = {true, counted.pods, harm_of(counted.pods), std::move(found)};
-  // Otherwise there may be a set that breaks fewer budgets.
-  return best_.harm.violations == 0;
+  return counted.finding == Counted::Finding::kSet;
 }
 
 // Also what is tried after the budget takes no longer than the search.

@@ -1,6 +1,7 @@
 #include "pkg/preempt/stage.h"
 
 #include <algorithm>
+#include <string_view>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -30,7 +31,8 @@ Stage::Stage(World& world)
       still_there_(world.claims.size(), 0),
       can_be_freed_(world.claims.size(), false),
       freed_(world.claims.size(), false) {
-  std::unordered_map<std::string, uint32_t> by_uid;
+  std::unordered_map<std::string_view, uint32_t> by_uid;
+  by_uid.reserve(world.pods.size());
   for (uint32_t pod = 0; pod < world.pods.size(); ++pod) {
     by_uid.emplace(world.pods[pod].object->metadata.uid, pod);
     if (world.pods[pod].terminates()) terminating_.push_back(pod);
@@ -53,7 +55,7 @@ Stage::Stage(World& world)
       consumers_[number].push_back(pod->second);
       holds_[pod->second].push_back(number);
     }
-    const bool expected = on_its_way.contains(claim.metadata.key());
+    const bool expected = !on_its_way.empty() && on_its_way.contains(claim.metadata.key());
     can_be_freed_[number] =
         !wanted.contains(number) && (expected || (unknown == 0 && !claim.status.reserved_for.empty()));
     still_there_[number] = static_cast<uint32_t>(consumers_[number].size());
@@ -74,15 +76,20 @@ bool Stage::frees(uint32_t claim, const std::vector<uint32_t>& gone) const {
 std::vector<bool> Stage::reaches_further() const {
   std::vector<bool> out(world_.pods.size(), false);
   std::unordered_map<std::string, std::string> node_of_pool;
-  for (const inventory::PoolInfo& pool : world_.devices.pools())
-    node_of_pool[pool.driver + "/" + pool.name] = pool.node;
+  const std::vector<inventory::PoolInfo> pools = world_.devices.pools();
+  node_of_pool.reserve(pools.size());
+  for (const inventory::PoolInfo& pool : pools) node_of_pool[pool.driver + "/" + pool.name] = pool.node;
   for (uint32_t claim = 0; claim < world_.claims.size(); ++claim) {
     if (consumers_[claim].empty()) continue;
     const std::string& node = world_.pods[consumers_[claim].front()].object->node_name;
     bool local = !node.empty();
     for (const uint32_t pod : consumers_[claim]) local = local && world_.pods[pod].object->node_name == node;
-    for (const api::DeviceRequestAllocationResult& result : world_.claims[claim]->status.allocation->results)
+    const api::DeviceRequestAllocationResult* before = nullptr;  // most devices of a claim are in one pool
+    for (const api::DeviceRequestAllocationResult& result : world_.claims[claim]->status.allocation->results) {
+      if (before != nullptr && before->pool == result.pool && before->driver == result.driver) continue;
       local = local && node_of_pool[result.driver + "/" + result.pool] == node;
+      before = &result;
+    }
     for (const uint32_t pod : consumers_[claim]) out[pod] = out[pod] || !local;
   }
   return out;

@@ -27,7 +27,7 @@ SYSROOT = os.path.join(ROOT, "build/sysroot-arm64")
 PROGRAMS = ("dra-controller-manager", "dra-sandbox", "kubectl-dra")
 UNIT = {"pkg/allocator/allocator_test": (), "pkg/cel/cel_test": (), "pkg/api/api_test": (), "client/client_test": ()}
 # They compare a time with a bar, which an emulator misses.
-TIMED = ("Dos.*", "Limits.WorkIsBounded", "Quantity.HostileTextsAreQuick", "ExecPlugin.TimeAndOutputAreBounded", "ExecPlugin.AHangingPluginIsKilledWhenItIsNoLongerWanted",
+TIMED = ("Dos.*", "SlicesTest.CostlySelectorsAreEvaluatedInSlices", "Limits.WorkIsBounded", "Quantity.HostileTextsAreQuick", "ExecPlugin.TimeAndOutputAreBounded", "ExecPlugin.AHangingPluginIsKilledWhenItIsNoLongerWanted",
          "CurlTransport.LinesAreDeliveredInPortions", "CurlTransport.AnEventWaitsForNoOtherStreamsBacklog")
 LIMIT = 20 * 60
 
