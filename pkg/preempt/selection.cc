@@ -12,6 +12,8 @@ constexpr size_t kMostCells = size_t{1} << 21;       // of tables that have a co
 constexpr size_t kMostSmallCells = size_t{1} << 25;  // two bytes in each
 constexpr uint32_t kMostMembers = 60'000;            // kept in 16 bits
 constexpr int64_t kMostAllowed = 60'000;             // of a budget that binds, as its uses are kept in 16 bits
+constexpr size_t kMostStates = 250'000;              // after a node; two such sets are kept
+constexpr size_t kMostSteps = 1'000'000;             // of all paths, 16 bytes each
 constexpr size_t kNoSlot = SIZE_MAX;
 
 bool possible(const Cost& cost) {
@@ -277,6 +279,7 @@ class Choosing {
       if (work > work_left_ || spent_()) return false;
       work_left_ -= work;
       states = after(i, states);
+      if (states.size() > kMostStates || steps_.size() > kMostSteps) return false;
     }
     for (const auto& [key, state] : states) {
       const auto members = static_cast<uint32_t>(key[0]);
@@ -317,6 +320,7 @@ class Choosing {
     }
     States states;
     for (const auto& [key, state] : before) {
+      if (states.size() > kMostStates || steps_.size() > kMostSteps) break;  // the caller gives up
       keep(states, i, key, state.cost, state.step, nullptr);
       for (const Option& option : bound_[i].options) keep(states, i, key, state.cost, state.step, &option);
     }
