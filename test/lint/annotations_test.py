@@ -24,6 +24,7 @@ OTHERS = {
     "dra-controller-manager/exclusive-drivers": "on the manager's own Lease",
     "dra-controller-manager/shared-drivers": "on the manager's own Lease",
     "dra-controller-manager/preempts": "on the manager's own Lease",
+    "dra-controller-manager/quarantine": "on the manager's own Lease",
     "dra-controller-manager/usage": "on the manager's own Lease",
 }
 
