@@ -30,9 +30,9 @@ ReconcileResult reconcile_key(const Key& key, const View& view, State& state) {
     return reconcile_pinned(view, *pod, options, state.nodes, state.recreations);
   if (is_refused_binding(*pod, options)) return reconcile_refused(view, *pod);
   if (role == Role::kNone) return {};
-  const Tools tools{options,        state.inventory,  state.allocator,    state.nodes,
-                    state.why_here, state.kept_nodes, state.kept_devices, state.promised,
-                    state.gangs,    state.leaders,    *state.kept_members};
+  const Tools tools{options,        state.inventory,  state.allocator,     state.nodes,
+                    state.why_here, state.kept_nodes, state.kept_devices,  state.promised,
+                    state.gangs,    state.leaders,    *state.kept_members, state.kept_claims};
   if ((role != Role::kGated && role != Role::kToBind) || options.release_gates)
     return reconcile_alone(view, *pod, tools);
   const Membership membership = membership_of(view, *pod);

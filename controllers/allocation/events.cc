@@ -194,6 +194,7 @@ void on_pod(State& state, const View& view, const Changed<api::Pod>& change, Enq
 void on_claim(State& state, const View& view, const Changed<api::ResourceClaim>& change, EnqueueRequests& out) {
   const auto& [before, after] = change;
   state.kept_members->claim_changed(before, after);
+  for (const Cause& cause : state.kept_claims.claim_changed(before, after)) out.unpark(cause);
   const api::ResourceClaim& claim = after ? *after : *before;
   std::vector<const api::Pod*> pods = view.pods_of_claim(claim.metadata.key());
   // The claim may be reserved for a pod that no longer names it.

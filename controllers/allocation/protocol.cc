@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <functional>
 
+#include "pkg/protocol/keep.h"
 #include "pkg/protocol/pod_claims.h"
 #include "pkg/protocol/proof.h"
 #include "pkg/protocol/users.h"
@@ -61,7 +62,7 @@ bool is_named(const api::Pod& pod, const api::ResourceClaim& claim) {
 // The reservation is gone, and the pod is still on the list of users, or has left and the claim may have to be freed.
 bool is_left_listed(const api::Pod& pod, const api::ResourceClaim& claim) {
   if (!claim.status.allocation || is_reserved_for(claim, pod.metadata.uid)) return false;
-  return is_user(claim, pod.metadata.uid) || (claim.status.reserved_for.empty() && has_left(claim, pod.metadata.uid));
+  return is_user(claim, pod.metadata.uid) || (!has_users(claim) && has_left(claim, pod.metadata.uid));
 }
 
 // Our gate as the last one; before an uninstall also among others, which stay.
@@ -272,6 +273,7 @@ bool may_withdraw(const View& view, const protocol::ClaimState& state, const Opt
   // Proven, but somebody removed the finalizer: the proof is made again.
   if (bears_mark_of(*state.claim, *state.claim->status.allocation)) return false;
   for (const api::ResourceClaimConsumerReference& consumer : state.claim->status.reserved_for) {
+    if (is_keep_reference(consumer)) continue;
     if (!is_pod_reference(consumer)) return false;
     const api::Pod* pod = view.pod(state.claim->metadata.ns + "/" + consumer.name);
     // The lifecycle controller removes consumers that are gone.
@@ -305,16 +307,19 @@ std::string selected_nodes(const api::NodeSelector& selector) {
 // that its consumers are gone, by uid (P5): kubelet, which reads the claim once, may have prepared its devices.
 std::string why_pinned(const api::Pod& pod, const protocol::ClaimState& state) {
   if (!state.allocated() || !state.claim->status.allocation->node_selector) return "";
-  const char* why = "it is in use by others";
-  const bool alone = state.claim->status.reserved_for.size() <= 1 && (state.reserved || state.listed);
+  std::string why = "it is in use by others";
+  std::vector<std::string> consumers;
+  for (const api::ResourceClaimConsumerReference& consumer : state.claim->status.reserved_for)
+    if (!is_keep_reference(consumer)) consumers.push_back(consumer.name);
+  const bool alone = consumers.size() <= 1 && (state.reserved || state.listed);
   if (state.proven && alone) why = "its allocation is proven and may be in use";
   if (!state.ours) why = "others allocated it";
   if (state.unsure) why = "it cannot be told who allocated it";
-  std::vector<std::string> consumers;
-  for (const api::ResourceClaimConsumerReference& consumer : state.claim->status.reserved_for)
-    consumers.push_back(consumer.name);
+  const bool kept = is_only_kept(*state.claim);
+  if (kept) why = "its devices are " + keep_words(*keep_of(*state.claim));
   std::string what = "delete the pods that it is reserved for (" + some_of(consumers) + ")";
   if (consumers.empty()) what = "delete the claim";
+  if (kept) what = "remove its annotation " + std::string(kKeepAnnotation);
   if (consumers.size() == 1 && state.reserved) what = "delete pod " + pod.metadata.name;
   return "claim \"" + state.claim->metadata.key() + "\" pins this pod to " +
          selected_nodes(*state.claim->status.allocation->node_selector) + " and is not taken back, since " + why +

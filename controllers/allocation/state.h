@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "controllers/allocation/kept/group_leaders.h"
+#include "controllers/allocation/kept/kept_claims.h"
 #include "controllers/allocation/kept/kept_devices.h"
 #include "controllers/allocation/kept/kept_nodes.h"
 #include "controllers/allocation/kept/promised_devices.h"
@@ -55,6 +56,8 @@ struct State : reconcile::State {
   KeptDevices kept_devices;
   // Devices that pods were promised. Lost: the pods' events bring them again before the next reconcile.
   PromisedDevices promised;
+  // Claims that keep devices without a pod, and what pods take of them. Lost: the claims' events bring them again.
+  KeptClaims kept_claims;
   // Evictions of pinned pods that are under way. Lost: each owner may lose Recreations::kAtOnce pods more.
   protocol::Recreations recreations;
   // Searches for groups that go on in the next slice. Lost: they begin anew.

@@ -13,6 +13,7 @@
 namespace dra::allocation {
 
 class GroupLeaders;
+class KeptClaims;
 class KeptDevices;
 class KeptMembers;
 class KeptNodes;
@@ -31,6 +32,7 @@ struct Tools {
   gang::Gangs& gangs;
   GroupLeaders& leaders;
   KeptMembers& kept_members;
+  KeptClaims& kept_claims;
 };
 
 }  // namespace dra::allocation

@@ -1,6 +1,7 @@
 #include "pkg/reconcile/controller.h"
 
 #include "controllers/lifecycle/lifecycle.h"
+#include "pkg/allocator/allocator.h"
 
 namespace dra::lifecycle {
 
@@ -15,6 +16,8 @@ constexpr Duration kBackupGrace = std::chrono::seconds(30);
 reconcile::Parts make(const Settings& settings, const reconcile::Tools& tools) {
   Options options;
   if (settings.claim_templates != reconcile::ClaimTemplates::kOwn) options.grace = kBackupGrace;
+  options.ignored_taints = tools.allocator.options().ignored_taints;
+  options.release_gates = settings.release_gates;
   return parts(options, &tools.inventory);
 }
 

@@ -5,8 +5,10 @@
 
 #include "controllers/lifecycle/health.h"
 #include "controllers/lifecycle/identities.h"
+#include "controllers/lifecycle/keep.h"
 #include "pkg/api/pod_bounds.h"
 #include "pkg/protocol/group_claims.h"
+#include "pkg/protocol/keep.h"
 #include "pkg/protocol/pod_claims.h"
 #include "pkg/protocol/proof.h"
 #include "pkg/protocol/users.h"
@@ -60,13 +62,17 @@ bool lacks_reservation(const api::Pod& pod, const api::ResourceClaim& claim) {
 // at most one write per reconcile and the answer requeues the key.
 class ClaimReconcile {
  public:
-  ClaimReconcile(const View& view, const api::ResourceClaim& claim, const Options& options)
-      : view_(view), claim_(claim), options_(options) {}
+  ClaimReconcile(const View& view, const api::ResourceClaim& claim, const Options& options,
+                 const inventory::Inventory* inventory)
+      : view_(view), claim_(claim), options_(options), inventory_(inventory) {}
 
   ReconcileResult run() {
     if (const Duration left = wait_for(options_.grace); left > Duration::zero()) {
+      // Our own entry is no business of kube-controller-manager.
+      remaining_ = status().reserved_for;
+      settle_keeping();
       // Nothing needs to be done, so no timer either.
-      if (!claim_.status.reserved_for.empty() || claim_.metadata.has_finalizer(api::kDeleteProtectionFinalizer))
+      if (!prune() && (has_users(claim_) || claim_.metadata.has_finalizer(api::kDeleteProtectionFinalizer)))
         outcome_.requeue_in(left);
       return std::move(outcome_);
     }
@@ -96,9 +102,54 @@ class ClaimReconcile {
       if (fate != Fate::kGone) remaining_.push_back(consumer);
     }
     const bool some_are_gone = remaining_.size() < status().reserved_for.size();
-    if (questions.effects.empty() || (questions.effects.size() == kAskedAtOnce && some_are_gone)) return true;
+    if (questions.effects.empty() || (questions.effects.size() == kAskedAtOnce && some_are_gone)) {
+      settle_keeping();
+      return true;
+    }
     for (Effect& question : questions.effects) outcome_.add(std::move(question));
     return false;
+  }
+
+  // What our entry (pkg/protocol/keep.h) is to say, with the consumers that remain.
+  void settle_keeping() {
+    std::vector<api::ResourceClaimConsumerReference> users = remaining_;
+    std::erase_if(users, is_keep_reference);
+    keeping_ = judge_keeping({view_, inventory_, options_.ignored_taints, options_.release_gates}, claim_, users);
+    if (keeping_.again) outcome_.requeue_in(*keeping_.again);
+    if (!keeping_.refused.empty())
+      emit_once(view_, outcome_,
+                {ref_of(claim_), true, "KeepRefused", "Keep",
+                 "annotation " + std::string(kKeepAnnotation) + ": " + keeping_.refused, keeping_.refused});
+    std::optional<api::ResourceClaimConsumerReference> entry;
+    if (keeping_.entry) entry = keep_reference(claim_, *keeping_.entry);
+    const auto place = std::find_if(remaining_.begin(), remaining_.end(), is_keep_reference);
+    const auto at = place - remaining_.begin();
+    const bool had = place != remaining_.end();
+    remaining_ = std::move(users);
+    if (entry) remaining_.insert(had ? remaining_.begin() + at : remaining_.end(), std::move(*entry));
+  }
+
+  // The write changes our entry: an event says so, unless pods begin to use the claim.
+  Write with_keeping(Write write) const {
+    const std::optional<Keep> before = keep_of(claim_);
+    if (before == keeping_.entry) return write;
+    if (!keeping_.entry) {
+      write.success_event = Event{ref_of(claim_),
+                                  keeping_.taken,
+                                  "KeepEnded",
+                                  "Keep",
+                                  "its devices are not kept any longer: " + keeping_.ended,
+                                  ""};
+      if (keeping_.taken) write.success_event->reason = "KeptDevicesTaken";
+    } else if (keeping_.entry->until) {
+      write.success_event = Event{ref_of(claim_),
+                                  false,
+                                  "KeepingDevices",
+                                  "Keep",
+                                  "no pod uses it; its devices are " + keep_words(*keeping_.entry),
+                                  ""};
+    }
+    return write;
   }
 
   // Whether the allocation ends with its last consumer: those of kube-scheduler, which have the finalizer, and our own,
@@ -112,18 +163,20 @@ class ClaimReconcile {
   // Removes consumers that are gone. The last one takes the allocation along, unless a pod that kube-scheduler removed
   // may use it.
   bool prune() {
-    if (remaining_.size() == status().reserved_for.size()) return false;
+    if (remaining_ == status().reserved_for) return false;
+    const bool keeps = keep_of(claim_) != keeping_.entry;
     if (remaining_.empty() && status().allocation && ends_with_consumers()) {
       const Fate users = fate_of_users(view_, claim_, "", outcome_);
       if (users == Fate::kUnsure) return true;
       const std::vector<api::ResourceClaimConsumerReference> unreserved = unreserved_consumers();
       if (users == Fate::kGone && unreserved.empty()) {
-        if (!may_be_used_unseen()) outcome_.add(write_deallocation(claim_, "deallocate"));
+        if (!may_be_used_unseen())
+          outcome_.add(with_keeping(write_deallocation(claim_, keeps ? "end-keeping" : "deallocate")));
         return true;
       }
       remaining_ = unreserved;
     }
-    outcome_.add(write_reservations(claim_, remaining_, "prune-reservations"));
+    outcome_.add(with_keeping(write_reservations(claim_, remaining_, keeps ? "keep" : "prune-reservations")));
     return true;
   }
 
@@ -283,8 +336,10 @@ class ClaimReconcile {
   const View& view_;
   const api::ResourceClaim& claim_;
   const Options& options_;
+  const inventory::Inventory* inventory_;
   ReconcileResult outcome_;
-  std::vector<api::ResourceClaimConsumerReference> remaining_;
+  std::vector<api::ResourceClaimConsumerReference> remaining_;  // that the claim is to have, our own entry included
+  Keeping keeping_;
 };
 
 // Writes the reservations missing for a pod that somebody else bound, or that kube-scheduler removed from its claims.
@@ -309,6 +364,7 @@ ReconcileResult reserve_for(const View& view, const api::Pod& pod, const Options
     }
     std::vector<api::ResourceClaimConsumerReference> consumers = claim->status.reserved_for;
     consumers.push_back(consumer_for(view, pod, *claim));
+    note_use(view, *claim, consumers);
     outcome.add(write_reservations(*claim, consumers, "reserve"));
   }
   return outcome;
@@ -341,6 +397,10 @@ void on_pod(const Options& options, const View& view, const Changed<api::Pod>& c
     return;
   }
   if (wants_reservation(view, *after)) out.add(pod_key(after->metadata.key()));
+  // Whether the next pod may use the devices that are kept for it.
+  if (!before && after->node_name.empty())
+    for (const std::string& key : claim_keys_of(*after))
+      if (const api::ResourceClaim* claim = view.claim(key); claim && is_only_kept(*claim)) out.add(claim_key(key));
   if (before ? before->unhealthy_devices != after->unhealthy_devices : !after->unhealthy_devices.empty())
     for (const api::ResourceClaim* claim : view.claims_reserved_for(after->metadata.uid))
       out.add(claim_key(claim->metadata.key()));
@@ -374,7 +434,7 @@ ReconcileResult LifecycleReconciler::reconcile(const Key& key, const View& view,
   if (key.kind == Kind::kClaim) {
     const api::ResourceClaim* claim = view.claim(key.object);
     if (!claim) return {};
-    ReconcileResult outcome = ClaimReconcile(view, *claim, options_).run();
+    ReconcileResult outcome = ClaimReconcile(view, *claim, options_, inventory_).run();
     // Only in a reconcile with nothing else to do: the answer to a write or a live GET requeues the key.
     if (inventory_ && outcome.effects.empty())
       note_identities(view, *inventory_, *claim, static_cast<State&>(state).noted, outcome);

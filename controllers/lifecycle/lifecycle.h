@@ -3,11 +3,14 @@
 // Claim keys: consumers that are gone or finished leave status.reservedFor; the last one takes the allocation along;
 // the delete-protection finalizer is removed when nothing is allocated; a generated claim is deleted with its pod. Pod
 // keys: a pod bound by somebody else gets its reservation. Only the API server's answer, by uid, says that a pod is
-// gone. Troubles of devices in use are reported (health.h), and what others allocated is noted (identities.h). Keeps
+// gone. Troubles of devices in use are reported (health.h), what others allocated is noted (identities.h), and
+// devices are kept for owners who ask for it (keep.h). Keeps
 // nothing that decides (State); belongs to the inventory's thread.
 #pragma once
 
 #include <deque>
+#include <string>
+#include <vector>
 
 #include "pkg/inventory/inventory.h"
 #include "pkg/protocol/slice_changes.h"
@@ -29,6 +32,10 @@ struct Options {
   Duration sweep_after = std::chrono::seconds(60);
   // How long a claim that a pod may use unseen, because not all of the pod's claims are kept, waits for the next look.
   Duration unseen_retry = std::chrono::seconds(60);
+  // Keys of NoSchedule taints of devices that do not keep this manager off them: --ignore-taints.
+  std::vector<std::string> ignored_taints;
+  // Before an uninstall: no devices are kept any longer.
+  bool release_gates = false;
 };
 
 struct State : reconcile::State {

@@ -178,6 +178,27 @@ void LiveWorld::set_nominations_aside() {
   }
 }
 
+// A promise to another pod on a device in quarantine falls, since its owner will not get it. A device that only these
+// pods avoid is left to the promise that names it: held back it would look as if the promise could not stand.
+void LiveWorld::hold_avoided_devices_back() {
+  std::vector<protocol::AvoidedDevice> all = protocol::quarantined_devices(view_);
+  for (const uint32_t pod : world_->pending) {
+    std::vector<protocol::AvoidedDevice> own = protocol::own_avoided_devices(view_, *world_->pods[pod].object);
+    std::erase_if(own, [&](const protocol::AvoidedDevice& one) { return is_promised(one.name); });
+    protocol::add_avoided(std::move(own), all);
+  }
+  held_back_.emplace(engines_.inventory, all);
+}
+
+bool LiveWorld::is_promised(const inventory::DeviceName& device) const {
+  for (size_t i = 0; i < owners_.size(); ++i)
+    if (owners_[i] != asked_)
+      for (const auto& [claim, allocation] : world_->promises[i].allocations)
+        for (const api::DeviceRequestAllocationResult& result : allocation.results)
+          if (inventory::DeviceName{result.driver, result.pool, result.device} == device) return true;
+  return false;
+}
+
 LiveWorld::Refusal LiveWorld::ask_for(const api::Pod& pod) {
   const auto number = pods_.find(pod.metadata.key());
   if (number == pods_.end() || world_->pods[number->second].object->metadata.uid != pod.metadata.uid)
@@ -197,6 +218,7 @@ LiveWorld::Refusal LiveWorld::ask_for(const api::Pod& pod) {
   if (of_group_) find_equal(pending);
   world_->pending = std::move(pending);
   set_nominations_aside();
+  hold_avoided_devices_back();
   return {};
 }
 

@@ -7,7 +7,8 @@
 //
 // Claims are those of the stream, which the inventory counts; pods are the newest known, which the cluster counts. So a
 // pod or a claim with a write under way holds what it will have. Nominations are set aside while this lives: promises
-// are judged instead, and others' count for their own pods only. Inventory and cluster are restored by the destructor.
+// are judged instead, and others' count for their own pods only. Devices in quarantine, and those that the pod avoids
+// (docs/design/recovery.md), are held back. Inventory and cluster are restored by the destructor.
 // Visits every pod and claim. Not thread-safe.
 #pragma once
 
@@ -23,6 +24,7 @@
 #include "pkg/inventory/inventory.h"
 #include "pkg/nodes/node_chooser.h"
 #include "pkg/preempt/preempt.h"
+#include "pkg/protocol/avoided.h"
 #include "pkg/protocol/promise.h"
 #include "pkg/reconcile/view.h"
 
@@ -92,6 +94,8 @@ class LiveWorld {
   bool is_allocated_by_us(const preempt::Pod& pod) const;
   std::string name_of(uint32_t pod) const;
   void set_nominations_aside();
+  void hold_avoided_devices_back();
+  bool is_promised(const inventory::DeviceName& device) const;  // to another pod
   std::string why_driver_is_shared(const std::string& driver) const;
 
   const reconcile::View& view_;
@@ -102,6 +106,8 @@ class LiveWorld {
   std::map<std::string, uint32_t, std::less<>> pods_;    // by key
   // Nominated pods that count nowhere meanwhile, and their nodes.
   std::vector<std::pair<std::shared_ptr<const api::Pod>, std::string>> aside_;
+  // Devices that nobody gets, or not the pods that are asked about: no victim has to go for them.
+  std::optional<protocol::DevicesHeldBack> held_back_;
   std::vector<std::string> owners_;             // of World::promises, by number: key of the pod with the record
   std::set<std::string, std::less<>> seconds_;  // keys of pods whose group has another one
   std::set<uint32_t> second_groups_;

@@ -5,6 +5,7 @@
 
 #include "pkg/parameters/check.h"
 #include "pkg/protocol/groups.h"
+#include "pkg/protocol/keep.h"
 #include "pkg/protocol/pod_claims.h"
 
 namespace dra::recovery {
@@ -51,7 +52,7 @@ std::string why_claim_stays(const View& view, const api::Pod& pod, const api::Re
   if (is_for_pod(pod, claim)) return "";
   const std::string name = "ResourceClaim " + claim.metadata.key();
   for (const api::ResourceClaimConsumerReference& consumer : claim.status.reserved_for) {
-    if (consumer.uid == pod.metadata.uid) continue;
+    if (consumer.uid == pod.metadata.uid || is_keep_reference(consumer)) continue;
     if (!is_pod_reference(consumer)) return name + " is reserved for " + consumer.resource + " " + consumer.name;
     const api::Pod* other = view.pod(claim.metadata.ns + "/" + consumer.name);
     // One that has not begun may begin: only its own failures say that it cannot.

@@ -136,6 +136,9 @@ struct Manager::Impl {
   // True when this changes any decision.
   bool follow_release(const std::string& server_version) {
     warn_if_newer(server_version);
+    constexpr int kForeignConsumersSince = 36;
+    view.set_may_have_foreign_consumers(inventory::minor_version(server_version).value_or(kForeignConsumersSince) >=
+                                        kForeignConsumersSince);
     const inventory::Features features = features_of(options, server_version);
     if (features == inventory.features()) return false;
     log::info("Features follow the API server",

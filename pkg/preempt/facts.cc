@@ -124,9 +124,13 @@ void measure(World& world, const std::function<double(const api::DeviceRequestAl
           consumed == result.consumed_capacity.end() ? api::Quantity() : api::Quantity::parse(consumed->second);
       size += consumed != result.consumed_capacity.end() && amount ? amount->approximate() / kGib : memory(result);
     }
-    for (const api::ResourceClaimConsumerReference& consumer : claim->status.reserved_for)
-      if (const auto pod = by_uid.find(consumer.uid); pod != by_uid.end())
-        world.pods[pod->second].gib += size / static_cast<double>(claim->status.reserved_for.size());
+    // Among the pods: what else has the claim, an entry that keeps its devices, bears no harm.
+    const auto& consumers = claim->status.reserved_for;
+    const auto is_pod = [](const auto& one) { return one.api_group.empty() && one.resource == "pods"; };
+    const auto pods = std::count_if(consumers.begin(), consumers.end(), is_pod);
+    for (const api::ResourceClaimConsumerReference& consumer : consumers)
+      if (const auto pod = by_uid.find(consumer.uid); pod != by_uid.end() && is_pod(consumer))
+        world.pods[pod->second].gib += size / static_cast<double>(pods);
   }
 }
 

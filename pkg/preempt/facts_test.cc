@@ -1,4 +1,4 @@
-// Which pods a budget selects.
+// Which pods a budget selects; how much memory of devices each pod has.
 #include "pkg/preempt/facts.h"
 
 #include <gtest/gtest.h>
@@ -38,6 +38,23 @@ TEST(Budgets, SelectPodsOfTheirNamespaceByLabel) {
   budget.metadata.ns = "a";
   budget.selector = api::LabelSelector();
   EXPECT_EQ(budget_of(world, pods, budget).covers, std::vector<uint32_t>{}) << "an empty selector matches nothing";
+}
+
+TEST(Memory, OfAClaimIsSharedByItsPodsAndByNobodyElse) {
+  inventory::Inventory inventory;
+  placement::Cluster cluster;
+  SeededRandom random(1);
+  allocator::Allocator allocator(inventory, {}, random);
+  World world{inventory, allocator, cluster, {}, {}, {}, {}, {}, {}, {}};
+  for (const auto& pod : {pod_of("a", "one", "vm"), pod_of("a", "two", "vm")}) world.pods.emplace_back().object = pod;
+  auto claim = std::make_shared<api::ResourceClaim>();
+  claim->status.allocation.emplace().results.emplace_back().device = "gpu-0";
+  claim->status.reserved_for = {
+      {"", "pods", "one", "uid-a-one"}, {"", "pods", "two", "uid-a-two"}, {"example.com", "others", "x", "uid-a-x"}};
+  world.claims.push_back(claim);
+  measure(world, [](const api::DeviceRequestAllocationResult&) { return 80.0; });
+  EXPECT_EQ(world.pods[0].gib, 40);
+  EXPECT_EQ(world.pods[1].gib, 40);
 }
 
 }  // namespace dra::preempt::facts_test

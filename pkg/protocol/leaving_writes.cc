@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "pkg/protocol/keep.h"
 #include "pkg/protocol/writes.h"
 
 namespace dra::protocol {
@@ -34,8 +35,10 @@ Write write_void_removed(const api::Pod& pod, const std::set<std::string>& claim
 Write write_left(const api::Pod& pod, const api::ResourceClaim& claim, bool keep_allocation) {
   std::vector<api::ResourceClaimConsumerReference> rest = claim.status.reserved_for;
   std::erase_if(rest, [&](const auto& consumer) { return consumer.uid == pod.metadata.uid; });
+  // What a pod leaves before it began is of no use to the next one: kept devices end with it, too.
+  const bool nobody = std::all_of(rest.begin(), rest.end(), is_keep_reference);
   Write write =
-      rest.empty() && !keep_allocation ? write_deallocation(claim, "leave") : write_reservations(claim, rest, "leave");
+      nobody && !keep_allocation ? write_deallocation(claim, "leave") : write_reservations(claim, rest, "leave");
   write.release_pod = pod.metadata.uid;
   return write;
 }

@@ -41,6 +41,7 @@ class MemoryView : public reconcile::View {
   std::map<std::pair<std::string, std::string>, std::pair<std::string, WallTime>> notes;  // (uid, topic) -> text, since
   WallTime time{std::chrono::seconds{1'700'000'000}};
   api::IgnoredFields ignored;
+  bool foreign_consumers = true;  // may_have_foreign_consumers()
 
   void put(api::Pod pod);
   void put(api::ResourceClaim claim);
@@ -94,6 +95,7 @@ class MemoryView : public reconcile::View {
   std::optional<Noted> note(std::string_view uid, std::string_view topic) const override;
   WallTime now() const override { return time; }
   const api::IgnoredFields& ignored_fields() const override { return ignored; }
+  bool may_have_foreign_consumers() const override { return foreign_consumers; }
 };
 
 }  // namespace dra::protocol

@@ -119,6 +119,19 @@ inline constexpr std::array kEventMeanings = std::to_array<EventMeaning>({
      "The pod belongs to a group that is placed together or not at all, and the group cannot be placed yet. On one pod "
      "of the group, once a change",
      "The note says what is missing"},
+    {"KeepEnded", "Normal", "ResourceClaim",
+     "The devices of the claim, which no pod used, are not kept any longer (`keep-devices`): the note says why", ""},
+    {"KeepRefused", "Warning", "ResourceClaim",
+     "The annotation `keep-devices` asks in vain: its value cannot be read, the claim ends with its pod, or the server "
+     "is too old",
+     "The note says what to write instead; [keep.md](keep.md)"},
+    {"KeepingDevices", "Normal", "ResourceClaim",
+     "The last pod of the claim is gone, and the claim keeps its devices for a while, as its annotation `keep-devices` "
+     "says",
+     ""},
+    {"KeptDevicesTaken", "Warning", "ResourceClaim",
+     "A pod of a higher priority fits nowhere without the devices that the claim kept: the claim is freed",
+     "The next pod of the claim gets other devices"},
     {"MovesAdvised", "Normal", "Pod",
      "`--defragment=advice`: the pod would fit if the pods in the note moved, each to the place that it names; nobody "
      "moves them",
@@ -181,6 +194,10 @@ inline constexpr std::array kEventMeanings = std::to_array<EventMeaning>({
      "missing"},
     {"RequestsSucceed", "Normal", "Lease", "Requests of that kind succeed again", ""},
     {"Scheduled", "Normal", "Pod", "Bind mode: the pod was bound to the node", ""},
+    {"TakesKeptDevices", "Normal", "Pod",
+     "The pod fits nowhere without devices that claims of a lower priority keep and no pod uses: these claims are "
+     "freed",
+     ""},
     {"TopologyIgnored", "Warning", "Pod",
      "A topology annotation is not the key of a label, or no node has the preferred label",
      "docs/user/groups.md, \"Near each other\""},

@@ -162,6 +162,9 @@ class View {
   }
   // The version of resource.k8s.io in use: "resource.k8s.io/v1".
   virtual std::string_view dra_api_version() const { return "resource.k8s.io/v1"; }
+  // kube-controller-manager leaves consumers that it does not know in status.reservedFor, and prunes the pods beside
+  // them: from 1.36 on. An older one fails on the whole claim.
+  virtual bool may_have_foreign_consumers() const { return true; }
   // The version in which DeviceTaintRules are read and written.
   virtual std::string_view taint_rule_api_version() const { return "resource.k8s.io/v1beta2"; }
 };

@@ -91,7 +91,9 @@ std::string holder_words(const DeviceGroup& group, size_t most) {
     if (holder.claim.empty() || named == most) continue;
     ++named;
     text += (text.empty() ? "claim " : ", ") + clean(holder.claim, kMaxName);
-    if (!holder.pods.empty())
+    if (!holder.kept.empty())
+      text += " (" + clean(holder.kept, kMaxName) + ")";
+    else if (!holder.pods.empty())
       text += " (pod " + clean(holder.pods.front(), kMaxName) +
               (holder.pods.size() > 1 ? " and " + std::to_string(holder.pods.size() - 1) + " more" : "") + ")";
   }

@@ -109,6 +109,7 @@ void name_holders(DeviceGroup& group, const DeviceFacts& facts) {
     named += known.claim.empty() ? 0 : 1;
     holder.claim = std::move(known.claim);
     holder.pods = std::move(known.pods);
+    holder.kept = std::move(known.kept);
   }
 }
 

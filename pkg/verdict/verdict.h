@@ -40,6 +40,7 @@ struct Holder {
   std::string uid;
   std::vector<std::string> pods;  // namespace/name of the pods it is reserved for
   uint32_t devices = 0;           // how many of the group's devices it holds
+  std::string kept;               // "kept until ...": no pod uses it (pkg/protocol/keep.h)
 };
 // Names the claim with this uid, which holds part of the pool. Called for at most kMaxNames claims per group.
 using NameOfHolder = std::function<Holder(std::string_view uid)>;

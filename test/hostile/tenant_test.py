@@ -16,6 +16,8 @@ sys.path[:0] = [os.path.dirname(os.path.abspath(__file__))]
 import under_attack  # noqa: E402
 from under_attack import ATTRIBUTES, CLAIMS, PARTS, PODS, TEMPLATES, claim, exactly, first_available, nested_loops, of_class, pod  # noqa: E402
 
+KEEP = "dra-controller-manager/keep-devices"
+
 
 class Tenant:
     """Claims that differ in every selector, so that no evaluation or plan serves two of them."""
@@ -240,6 +242,22 @@ class TenantTest(under_attack.UnderAttack):
             self.api.request("PATCH", PODS.format("tenant") + f"/alike-{i % 20}", body, "application/merge-patch+json")
         self.api.many([lambda i=i: change(i) for i in range(self.crowd)], threads=4)
 
+    def keeping(self):
+        """Claims that keep their devices (keep-devices), with each time that can be written, changed while pods use them."""
+        times = ("24h", "1s", "0s", "-1m", "10m", "99999999999999999999h", "", "x" * 10_000, None)
+
+        def one(i):
+            name = f"keeps-{i}"
+            made = claim(name, [exactly("r")])
+            made["metadata"]["annotations"] = {KEEP: "24h"}
+            self.make(CLAIMS, made)
+            self.make(PODS, pod(name, [name]))
+            for k in range(8):
+                self.api.request("PATCH", CLAIMS.format("tenant") + f"/{name}", {"metadata": {"annotations": {KEEP: times[(i + k) % len(times)]}}},
+                                 "application/merge-patch+json")
+            self.api.request("DELETE", PODS.format("tenant") + f"/{name}", {"gracePeriodSeconds": 0}, parse=False)
+        self.api.many([lambda i=i: one(i) for i in range(self.crowd)], threads=4)
+
     def large_patches(self):
         """Pods near the API server's limit of 1.5 MB, patched again and again: each patch is an event with all of the pod."""
         count = 20 if self.flags.long else 4
@@ -303,6 +321,7 @@ class TenantTest(under_attack.UnderAttack):
         self.attack(("generated claims", self.generated))
         self.attack(("a crowd of one shape", self.one_shape), ("large annotations", self.annotations))
         self.attack(("a crowd of many shapes", self.many_shapes))
+        self.attack(("kept devices", self.keeping))
         self.attack(("shared counters", self.counters))
         self.attack(("one group label", self.one_group_label))
         self.attack(("many terms", self.many_terms))

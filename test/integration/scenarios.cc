@@ -1,5 +1,6 @@
 #include <nlohmann/json.hpp>
 
+#include "pkg/protocol/keep.h"
 #include "pkg/protocol/leaving.h"
 #include "pkg/protocol/pod_claims.h"
 #include "pkg/protocol/promise.h"
@@ -127,6 +128,26 @@ void play_rivals(Stage& s) {
   s.await("our pods bound beside the rival", [&] { return s.all_bound(names("v", 6)); });
   s.check();
   s.end(together({names("v", 6), foreign}), {"default/foreign0", "default/foreign1", "default/foreign2"});
+}
+
+// A named claim keeps its device from one pod to the next, and after that until the time is over.
+void play_keep(Stage& s) {
+  Json kept = claim("kept");
+  kept["metadata"]["annotations"] = {{"dra-controller-manager/keep-devices", "20s"}};
+  s.api().create(kept);
+  s.begin();
+  for (const char* name : {"k0", "k1"}) {
+    s.api().create(pod(name, {from_claim("gpu", "kept")}));
+    s.await("the pod bound", [&] { return s.bound(name); });
+    s.check();
+    s.api().remove(Api::path("Pod", name));
+    s.await("the device kept without a pod", [&] {
+      const auto claim = s.watchdog().claim("default/kept");
+      return claim && (protocol::is_only_kept(*claim) || !claim->status.allocation) &&
+             !s.watchdog().pod("default/" + std::string(name));
+    });
+  }
+  s.end({}, {"default/kept"});
 }
 
 // A pod bound by another is deleted between the allocation of its claim and the reservation.
@@ -431,6 +452,7 @@ std::vector<Scenario> make_scenarios() {
   one_node.nodes = 1;
   one_node.devices = 12;
   all.push_back({"rivals", one_node, nullptr, play_rivals});
+  all.push_back({"keep", small, nullptr, play_keep});
   all.push_back({"unused", small, bind_mode, play_unused});
   all.push_back({"reasons", one_node, nullptr, play_reasons});
   all.push_back({"moves", small, nullptr, play_moves});

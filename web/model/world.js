@@ -19,6 +19,12 @@ const NO_LABELS = {};
 // Of a claim: the results of its allocation.
 export const resultsOf = (claim) => claim.status?.allocation?.devices?.results ?? NONE;
 export const nodeOfClaim = (claim) => onlyNode(claim.status?.allocation?.nodeSelector);
+// Our own entry among the consumers of a claim (pkg/protocol/keep.h), and until when it says that no pod uses it; '' while pods do.
+const isKept = (one) => one.apiGroup === 'dra-controller-manager' && one.resource === 'kept-devices';
+function keptUntil(one) {
+  const found = /^until-(\d{1,11})-priority--?\d+$/.exec(one.name);
+  return found ? 'kept until ' + new Date(Number(found[1]) * 1000).toISOString().slice(0, 19) + 'Z' : '';
+}
 export const podDone = (pod) => pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed';
 
 export class World {
@@ -151,7 +157,8 @@ export class World {
   }
   // Names of the pods that a claim is reserved for; " (gone)" for those that are no more.
   consumersOf(claim) {
-    return (claim.status?.reservedFor ?? NONE).map((one) => {
+    return (claim.status?.reservedFor ?? NONE).filter((one, _, all) => !isKept(one) || (all.length === 1 && keptUntil(one))).map((one) => {
+      if (isKept(one)) return keptUntil(one);
       if (one.apiGroup || one.resource !== 'pods') return `${one.resource}/${one.name}`;
       const pod = this.table('pods').get((claim.metadata?.namespace ?? '') + '/' + one.name);
       return one.name + ((pod && pod.metadata?.uid === one.uid) || this.hides('pods') ? '' : ' (gone)');

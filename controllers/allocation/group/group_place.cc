@@ -138,6 +138,7 @@ void GroupReconcile::write_decision(const std::vector<Member*>& asked, gang::Dec
       const size_t most = is_of_group(user, claim) ? 1 : api::kMaxReservedFor;
       if (consumers.size() < most && is_reserved_at_once(user, claim)) consumers.push_back(pod_reference(user.pod));
     }
+    keep_with(writer.context, claim, consumers);
     const std::string why = decision.domain.empty() ? "" : "is with its group in " + decision.domain;
     if (std::exchange(first, false)) writer.out.decided = Decided{true, node, devices_of({decided.result}), why};
     writer.out.add(

@@ -17,6 +17,7 @@
 #include "controllers/allocation/pod/withdraw.h"
 #include "pkg/api/topology_level.h"
 #include "pkg/base/timestamp.h"
+#include "pkg/protocol/keep.h"
 #include "pkg/protocol/pod_claims.h"
 #include "pkg/protocol/proof.h"
 #include "pkg/protocol/writes.h"
@@ -187,6 +188,7 @@ bool GroupReconcile::others_give_way(const Conflicts& conflicts) const {
   const auto gives_way = [&](const api::ResourceClaim& claim) {
     if (!is_allocated_by_us(claim) || is_proven(claim)) return false;
     return std::all_of(claim.status.reserved_for.begin(), claim.status.reserved_for.end(), [&](const auto& consumer) {
+      if (is_keep_reference(consumer)) return true;
       const api::Pod* pod = view_.pod(claim.metadata.ns + "/" + consumer.name);
       if (pod == nullptr || pod->metadata.uid != consumer.uid) return false;
       const Membership membership = membership_of(view_, *pod);

@@ -6,6 +6,7 @@
 #include "controllers/allocation/pod/node_takes.h"
 #include "controllers/allocation/pod/why_here.h"
 #include "pkg/base/timestamp.h"
+#include "pkg/protocol/keep.h"
 #include "pkg/protocol/pod_claims.h"
 #include "pkg/protocol/proof.h"
 #include "pkg/protocol/users.h"
@@ -26,6 +27,14 @@ bool is_of_group(const PodContext& context, const api::ResourceClaim& claim) {
   return std::any_of(claims.begin(), claims.end(), [&](const protocol::ClaimState& one) {
     return one.of_group && one.claim->metadata.uid == claim.metadata.uid;
   });
+}
+
+void keep_with(const PodContext& context, const api::ResourceClaim& claim,
+               std::vector<api::ResourceClaimConsumerReference>& consumers) {
+  if (consumers.empty() || consumers.size() >= api::kMaxReservedFor || !keeps_for(claim)) return;
+  if (is_of_group(context, claim) || !context.view.may_have_foreign_consumers()) return;
+  consumers.push_back(keep_reference(claim, {}));
+  note_use(context.view, claim, consumers);
 }
 
 Write allocation_write(const PodContext& context, const std::shared_ptr<const api::ResourceClaim>& claim,
@@ -58,6 +67,7 @@ void write_decision(const PodContext& context, const allocator::Request& request
   for (size_t i = 0; i < request.claims.size(); ++i) {
     std::vector<api::ResourceClaimConsumerReference> consumers;
     if (is_reserved_at_once(context, *request.claims[i])) consumers.push_back(pod_reference(context.pod));
+    keep_with(context, *request.claims[i], consumers);
     Write write = allocation_write(context, request.claims[i], decision.results.at(i), std::move(consumers), node);
     if (!takes.empty()) write.assume_pod->takes = takes;
     out.add(std::move(write));

@@ -16,6 +16,10 @@ namespace dra::allocation {
 bool is_reserved_at_once(const PodContext& context, const api::ResourceClaim& claim);
 // A claim of the pod's PodGroup: it is reserved for one pod until it is proven, then for the PodGroup (P9).
 bool is_of_group(const PodContext& context, const api::ResourceClaim& claim);
+// Adds our entry to the consumers of a claim that asks to keep its devices (pkg/protocol/keep.h), where the server
+// allows it: it must be there before the last pod goes. Nothing without consumers: lifecycle adds it later.
+void keep_with(const PodContext& context, const api::ResourceClaim& claim,
+               std::vector<api::ResourceClaimConsumerReference>& consumers);
 reconcile::Write allocation_write(const PodContext& context, const std::shared_ptr<const api::ResourceClaim>& claim,
                                   api::AllocationResult allocation,
                                   std::vector<api::ResourceClaimConsumerReference> consumers, const std::string& node);

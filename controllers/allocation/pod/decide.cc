@@ -16,6 +16,7 @@
 #include "controllers/allocation/pod/prepare.h"
 #include "controllers/allocation/pod/rails_report.h"
 #include "controllers/allocation/pod/report.h"
+#include "controllers/allocation/pod/take_kept.h"
 #include "controllers/allocation/pod/topology.h"
 #include "controllers/allocation/pod/withdraw.h"
 #include "pkg/protocol/avoided.h"
@@ -54,7 +55,8 @@ void act_on_search(const PodContext& context, const NotFound& unless, ReconcileR
       return;
     case allocator::Outcome::kInfeasible:
       // A sibling allocated before may be in the way: it is freed first.
-      return withdraw_or_leave(context, out) ? void() : report_no_devices(context, unless, out);
+      if (withdraw_or_leave(context, out) || take_kept(context, unless.request, unless.order, out)) return;
+      return report_no_devices(context, unless, out);
     case allocator::Outcome::kBudgetSpent:
       // Even the largest budget does not decide it on these nodes; on others it may be easy.
       if (found.budget >= context.tools.allocator.options().max_step_budget && withdraw_or_leave(context, out)) return;

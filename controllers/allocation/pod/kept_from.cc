@@ -3,6 +3,7 @@
 #include <optional>
 #include <string_view>
 
+#include "controllers/allocation/kept/kept_claims.h"
 #include "controllers/allocation/kept/kept_nodes.h"
 #include "controllers/allocation/kept/promised_devices.h"
 #include "pkg/protocol/groups.h"
@@ -65,6 +66,12 @@ KeptDevices::Kept kept_devices_of(const PodContext& context, int64_t priority) {
   }
   if (!context.tools.promised.empty())
     kept.promised = context.tools.promised.promised_from(priority, context.pod, context.tools.inventory);
+  if (context.tools.kept_claims.holds()) {
+    const api::AllocationResult held = context.tools.kept_claims.held_from(priority, context.pod.metadata.uid,
+                                                                           context.view.now(), context.tools.inventory);
+    auto& all = kept.promised.results;
+    all.insert(all.end(), held.results.begin(), held.results.end());
+  }
   return kept;
 }
 

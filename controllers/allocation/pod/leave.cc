@@ -8,6 +8,7 @@
 
 #include "controllers/allocation/pod/report.h"
 #include "pkg/protocol/group_claims.h"
+#include "pkg/protocol/keep.h"
 #include "pkg/protocol/leaving.h"
 #include "pkg/protocol/leaving_writes.h"
 #include "pkg/protocol/pod_claims.h"
@@ -32,7 +33,7 @@ void leave_without_gate(const PodContext& context, const protocol::ClaimState& c
   if (claim.listed || !claim.left) return void(out.add(write_unlisted(context.pod, object, true)));
   if (claim.reserved) return void(out.add(write_left_unbound(context.pod, object)));
   // Nobody else has it. If others bound this pod before its reservation went, the GETs of fate_of_users() show that.
-  if (!object.status.reserved_for.empty() || fate_of_users(context.view, object, "", out) != Fate::kGone) return;
+  if (has_users(object) || fate_of_users(context.view, object, "", out) != Fate::kGone) return;
   out.add(write_freed_unbound(context.pod, object));
 }
 
@@ -63,8 +64,9 @@ void leave_claim(const PodContext& context, const protocol::ClaimState& claim, R
   if (context.role == Role::kToBind) return leave_without_gate(context, claim, out);
   const std::string& uid = context.pod.metadata.uid;
   const auto& consumers = claim.claim->status.reserved_for;
-  const bool last =
-      std::all_of(consumers.begin(), consumers.end(), [&](const auto& consumer) { return consumer.uid == uid; });
+  const bool last = std::all_of(consumers.begin(), consumers.end(), [&](const auto& consumer) {
+    return consumer.uid == uid || is_keep_reference(consumer);
+  });
   // The allocation stays for a pod that was ungated with it and that kube-scheduler took out of reservedFor.
   const Fate others = last ? fate_of_users(context.view, *claim.claim, uid, out) : Fate::kAlive;
   if (others == Fate::kUnsure) return;

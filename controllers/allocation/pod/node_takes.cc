@@ -5,6 +5,7 @@
 
 #include "controllers/allocation/pod/report.h"
 #include "pkg/inventory/inventory.h"
+#include "pkg/protocol/keep.h"
 #include "pkg/protocol/pod_claims.h"
 #include "pkg/protocol/writes.h"
 
@@ -95,7 +96,7 @@ std::string why_not_alone(const PodContext& context, const protocol::ClaimState&
     return what + ", and no container of this pod uses it: name it in a container's resources.claims";
   if (state.of_group) return what + ", which is not supported for the claim of a PodGroup: give each pod its own";
   for (const api::ResourceClaimConsumerReference& consumer : claim.status.reserved_for)
-    if (consumer.uid != context.pod.metadata.uid)
+    if (consumer.uid != context.pod.metadata.uid && !is_keep_reference(consumer))
       return what + ", so one pod at a time uses it, and " + consumer.resource + " \"" + consumer.name +
              "\" does: give each pod its own claim";
   return "";

@@ -11,6 +11,7 @@
 #include "controllers/allocation/pod/node_takes.h"
 #include "controllers/allocation/pod/report.h"
 #include "pkg/protocol/avoided.h"
+#include "pkg/protocol/keep.h"
 #include "pkg/protocol/pod_claims.h"
 
 namespace dra::allocation {
@@ -82,6 +83,7 @@ verdict::Holder name_of_holder(const PodContext& context, std::string_view uid) 
   holder.claim = claim->metadata.key();
   for (const api::ResourceClaimConsumerReference& consumer : claim->status.reserved_for)
     if (is_pod_reference(consumer)) holder.pods.push_back(claim->metadata.ns + "/" + consumer.name);
+  if (is_only_kept(*claim)) holder.kept = keep_words(*keep_of(*claim));
   return holder;
 }
 

@@ -12,6 +12,7 @@
 #include "pkg/alignment/bears.h"
 #include "pkg/protocol/avoided.h"
 #include "pkg/protocol/group_claims.h"
+#include "pkg/protocol/keep.h"
 #include "pkg/protocol/leaving.h"
 #include "pkg/protocol/pod_claims.h"
 #include "pkg/protocol/proof.h"
@@ -134,6 +135,7 @@ void reserve_with_others(const PodContext& context, const api::ResourceClaim& cl
   std::vector<api::ResourceClaimConsumerReference> consumers = claim.status.reserved_for;
   pods.resize(std::min(pods.size(), api::kMaxReservedFor - consumers.size()));
   for (const api::Pod* pod : pods) consumers.push_back(pod_reference(*pod));
+  note_use(context.view, claim, consumers);
   Write write = write_reservations(claim, consumers, "reserve");
   // From now on the pods count on the node chosen for them.
   if (choice.nodes.size() == 1) {

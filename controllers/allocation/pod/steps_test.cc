@@ -65,6 +65,7 @@ class Steps : public AllocationTest {
   WhyHere why_here;
   KeptNodes kept_nodes;
   KeptDevices kept_devices;
+  KeptClaims kept_claims;
   PromisedDevices promised;
   gang::Gangs gangs;
   GroupLeaders leaders;
@@ -72,7 +73,7 @@ class Steps : public AllocationTest {
   api::Pod pod;
   PodFacts facts;
   const Tools tools{options,      inventory, allocator, nodes,   why_here, kept_nodes,
-                    kept_devices, promised,  gangs,     leaders, kept};
+                    kept_devices, promised,  gangs,     leaders, kept,     kept_claims};
 };
 
 struct Case {

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "controllers/allocation/pod/leave.h"
+#include "pkg/protocol/keep.h"
 #include "pkg/protocol/writes.h"
 
 namespace dra::allocation {
@@ -24,7 +25,7 @@ bool delete_unallocated_extended(const PodContext& context, ReconcileResult& out
 bool may_withdraw_claim(const PodContext& context, const protocol::ClaimState& claim) {
   if (context.role == Role::kExplain) return false;  // observe mode writes nothing but events
   // An allocation made for another pod is that pod's to withdraw.
-  if (!claim.reserved && !claim.claim->status.reserved_for.empty()) return false;
+  if (!claim.reserved && has_users(*claim.claim)) return false;
   return may_withdraw(context.view, claim, context.tools.options);
 }
 

@@ -156,6 +156,7 @@ constexpr UsedAnnotation kUsedAnnotations[] = {
     {"dra-controller-manager/identities", 16'384},  // on claims (pkg/inventory/noted.h)
     {"dra-controller-manager/history", 1024},       // on pods (pkg/protocol/history.h)
     {"dra-controller-manager/prefer", 513},         // on claims; a value longer than 512 is ignored
+    {"dra-controller-manager/keep-devices", 16},    // on claims; a value longer than 8 is refused
     // On claims, pods and PodGroups (pkg/alignment); a value longer than 1,024 is refused.
     {"dra-controller-manager/pairs", 1025},
     {"dra-controller-manager/same-across-members", 1025},

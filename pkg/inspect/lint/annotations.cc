@@ -8,6 +8,7 @@
 #include "pkg/inspect/answer/answer.h"
 #include "pkg/inspect/state/pod_templates.h"
 #include "pkg/protocol/groups.h"
+#include "pkg/protocol/keep.h"
 #include "pkg/protocol/moves.h"
 #include "pkg/protocol/topology.h"
 #include "pkg/sharing/policy.h"
@@ -65,6 +66,7 @@ std::string why_ignored(const std::string& name, const std::string& text) {
            " without a leading zero, and counts as 0";
   if (name == protocol::kDefragmentAnnotation && !protocol::read_defragment(text))
     return quote(text) + " is not off, advice or on, and counts as off";
+  if (name == protocol::kKeepAnnotation) return protocol::why_not_kept(text);
   if (name == protocol::kPreemptionAnnotation && text != "never")
     return quote(text) + " is not never; leave the annotation out if pods of the class may preempt and be victims";
   const bool digits =
@@ -93,6 +95,11 @@ void lint_one(const AnnotatedPart& part, const std::string& name, const json& va
   if (!part.read_as || !known->stands_on(*part.read_as))
     return findings.warn(at, LintCode::kHasNoEffect,
                          "has no effect here: " + name + " is read on " + where_read(*known));
+  if (name == protocol::kKeepAnnotation && part.pointer == "/spec")
+    return findings.warn(
+        at, LintCode::kHasNoEffect,
+        "has no effect in a template: a claim made from it ends with its pod; make a ResourceClaim and "
+        "name it in the pod (resourceClaimName)");
   if (!value.is_string()) return;  // the server's rules say it
   if (sharing::Policy policy; name == sharing::kSharesAnnotation) {
     if (const auto wrong = sharing::parse_policy(value.get<std::string>(), policy))

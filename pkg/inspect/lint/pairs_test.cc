@@ -175,5 +175,17 @@ TEST(LintAnnotations, NamesValuesThatAreIgnored) {
   EXPECT_UNSAID(said(pod_with("dra-controller-manager/topology-required: 'example.com/spine'")), "ignored");
 }
 
+TEST(LintAnnotations, NamesTimesThatNothingIsKeptFor) {
+  const auto claim = [](const std::string& time) {
+    return said(
+        "apiVersion: resource.k8s.io/v1\nkind: ResourceClaim\nmetadata: {name: c, annotations: "
+        "{dra-controller-manager/keep-devices: '" +
+        time + "'}}\nspec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu.example.com}}]}}\n");
+  };
+  for (const char* time : {"", "10", "0s", "-1m", "25h", "10m ", "99999999999999999999h", "1h30m"})
+    EXPECT_SAID(claim(time), "keep-devices: is ignored: ");
+  for (const char* time : {"1s", "10m", "24h"}) EXPECT_UNSAID(claim(time), "keep-devices");
+}
+
 }  // namespace
 }  // namespace dra::inspect::lint_pairs_test

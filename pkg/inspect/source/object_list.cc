@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "pkg/base/timestamp.h"
+#include "pkg/protocol/keep.h"
 #include "pkg/yaml/yaml.h"
 
 namespace dra::inspect {
@@ -101,7 +102,7 @@ class ListReader {
       return !one.second->resource_claims.empty() && !one.second->node_name.empty();
     });
     const bool reserved = std::any_of(objects_.claims.begin(), objects_.claims.end(),
-                                      [](const auto& one) { return !one.second->status.reserved_for.empty(); });
+                                      [](const auto& one) { return protocol::has_users(*one.second); });
     if (named && objects_.claims.empty()) hide("resourceclaims");
     if (reserved && objects_.pods.empty()) hide("pods");
     // A cluster may be without any; a file with some of these kinds was meant to have them.

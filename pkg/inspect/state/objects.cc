@@ -4,6 +4,7 @@
 
 #include "pkg/api/decode/decode.h"
 #include "pkg/base/strings.h"
+#include "pkg/protocol/keep.h"
 
 namespace dra::inspect {
 namespace {
@@ -170,6 +171,10 @@ std::string why_no_devices(const Objects& objects) {
 std::vector<std::string> consumers_of(const Objects& objects, const api::ResourceClaim& claim) {
   std::vector<std::string> names;
   for (const api::ResourceClaimConsumerReference& consumer : claim.status.reserved_for) {
+    if (protocol::is_keep_reference(consumer)) {
+      if (protocol::is_only_kept(claim)) names.push_back(protocol::keep_words(*protocol::keep_of(claim)));
+      continue;
+    }
     if (!consumer.api_group.empty() || consumer.resource != "pods") {
       names.push_back(consumer.resource + "/" + consumer.name);
       continue;

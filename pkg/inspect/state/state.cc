@@ -13,6 +13,7 @@
 #include "pkg/inventory/device_index.h"
 #include "pkg/placement/decide.h"
 #include "pkg/protocol/annotations.h"
+#include "pkg/protocol/keep.h"
 #include "pkg/protocol/pod_claims.h"
 #include "pkg/verdict/causes.h"
 #include "pkg/verdict/verdict.h"
@@ -122,6 +123,10 @@ verdict::Facts State::facts() {
     const auto claim = objects.claim_by_uid.find(uid);
     if (claim == objects.claim_by_uid.end()) return holder;
     holder.claim = claim->second->metadata.key();
+    if (protocol::is_only_kept(*claim->second)) {
+      holder.kept = protocol::keep_words(*protocol::keep_of(*claim->second));
+      return holder;
+    }
     for (const std::string& pod : consumers_of(objects, *claim->second))
       holder.pods.push_back(claim->second->metadata.ns + "/" + pod);
     return holder;

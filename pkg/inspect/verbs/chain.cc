@@ -8,6 +8,7 @@
 #include "pkg/protocol/device_health.h"
 #include "pkg/protocol/group_claims.h"
 #include "pkg/protocol/groups.h"
+#include "pkg/protocol/keep.h"
 #include "pkg/protocol/pod_claims.h"
 
 namespace dra::inspect {
@@ -316,6 +317,7 @@ std::optional<BrokenLink> broken_claim(const State& state, const api::ResourceCl
       !objects.hides("pods")) {
     const bool used =
         std::any_of(claim.status.reserved_for.begin(), claim.status.reserved_for.end(), [&](const auto& consumer) {
+          if (protocol::is_keep_reference(consumer)) return false;
           const auto known = objects.pods.find(claim.metadata.ns + "/" + consumer.name);
           return !protocol::is_pod_reference(consumer) ||
                  (known != objects.pods.end() && known->second->metadata.uid == consumer.uid &&
@@ -378,11 +380,12 @@ bool is_harmless(Break kind, const api::Pod& pod) {
 
 bool all_run(const Objects& objects, const api::ResourceClaim& claim) {
   const auto& reserved = claim.status.reserved_for;
-  return !reserved.empty() && std::all_of(reserved.begin(), reserved.end(), [&](const auto& consumer) {
-    const auto pod = objects.pods.find(claim.metadata.ns + "/" + consumer.name);
-    return protocol::is_pod_reference(consumer) && pod != objects.pods.end() &&
-           pod->second->metadata.uid == consumer.uid && pod->second->phase == "Running";
-  });
+  return protocol::has_users(claim) && std::all_of(reserved.begin(), reserved.end(), [&](const auto& consumer) {
+           if (protocol::is_keep_reference(consumer)) return true;
+           const auto pod = objects.pods.find(claim.metadata.ns + "/" + consumer.name);
+           return protocol::is_pod_reference(consumer) && pod != objects.pods.end() &&
+                  pod->second->metadata.uid == consumer.uid && pod->second->phase == "Running";
+         });
 }
 
 std::string made_again_by(const api::Pod& pod) {

@@ -20,6 +20,7 @@
 #include "pkg/inspect/verbs/replay.h"
 #include "pkg/inspect/verbs/rollout.h"
 #include "pkg/inspect/verbs/top.h"
+#include "pkg/protocol/keep.h"
 #include "pkg/protocol/pod_claims.h"
 #include "pkg/verdict/nodes.h"
 
@@ -449,6 +450,11 @@ Answer explain_claim(State& state, const Claim& claim, const ExplainOptions& opt
   if (!claim->status.allocation)
     answer.say({"ClaimPending",
                 name + " is not allocated" + (claim->metadata.deleting() ? ", and is being deleted." : "."), about});
+  else if (protocol::is_only_kept(*claim))
+    answer.say({"ClaimKept",
+                name + " is allocated and used by no pod; its devices are " + pods.front() + ", as its annotation " +
+                    std::string(protocol::kKeepAnnotation) + " asks.",
+                about});
   else if (pods.empty())
     answer.say({"ClaimUnused", name + " is allocated and used by no pod.", about});
   else

@@ -8,7 +8,9 @@
 #include "pkg/inspect/state/successor.h"
 #include "pkg/inspect/state/unseen.h"
 #include "pkg/inspect/verbs/pod_owners.h"
+#include "pkg/protocol/keep.h"
 #include "pkg/protocol/pin.h"
+#include "pkg/protocol/pod_claims.h"
 
 namespace dra::inspect {
 namespace {
@@ -57,7 +59,7 @@ Result<std::string> pod_named(const Objects& objects, const std::string& target,
   if (const auto claim = objects.claims.find(ns + "/" + name); kind == "claim" && claim != objects.claims.end()) {
     std::vector<std::string> pods;
     for (const auto& consumer : claim->second->status.reserved_for)
-      if (pods.size() < kMostNamed) pods.push_back("pod/" + consumer.name);
+      if (pods.size() < kMostNamed && protocol::is_pod_reference(consumer)) pods.push_back("pod/" + consumer.name);
     instead = pods.empty() ? "no pod uses this claim" : "this claim is used by " + join(pods, ", ");
   }
   return fail(Code::kInvalidArgument,
@@ -133,7 +135,8 @@ Objects before_decision(const Objects& objects, const std::vector<PodPtr>& pods)
     if (Claim extended = extended_claim_of(objects, *pod)) claims.push_back(std::move(extended));
     for (const Claim& claim : claims) {
       const auto& reserved = claim->status.reserved_for;
-      if (!std::all_of(reserved.begin(), reserved.end(), [&](const auto& one) { return uids.contains(one.uid); }))
+      if (!std::all_of(reserved.begin(), reserved.end(),
+                       [&](const auto& one) { return uids.contains(one.uid) || protocol::is_keep_reference(one); }))
         continue;
       auto copy = std::make_shared<api::ResourceClaim>(*claim);
       copy->status = {};

@@ -6,6 +6,7 @@
 #include "pkg/api/selectors.h"
 #include "pkg/inspect/state/extended.h"
 #include "pkg/inspect/verbs/top_cells.h"
+#include "pkg/protocol/keep.h"
 
 namespace dra::inspect {
 namespace {
@@ -118,10 +119,11 @@ Answer top_claims(const State& state, const Scope& scope) {
       for (const auto& result : claim->status.allocation->results)
         devices.push_back(result.driver + "/" + result.pool + "/" + result.device);
     const bool held = claim->status.allocation.has_value();
-    Cell what = claim->metadata.deleting()           ? Cell("deleting", Tone::kWarn)
-                : !held                              ? Cell("pending", Tone::kWarn)
-                : claim->status.reserved_for.empty() ? Cell("allocated", Tone::kPlain)
-                                                     : Cell("reserved", Tone::kGood);
+    Cell what = claim->metadata.deleting()       ? Cell("deleting", Tone::kWarn)
+                : !held                          ? Cell("pending", Tone::kWarn)
+                : protocol::is_only_kept(*claim) ? Cell("kept", Tone::kPlain)
+                : !protocol::has_users(*claim)   ? Cell("allocated", Tone::kPlain)
+                                                 : Cell("reserved", Tone::kGood);
     table.rows.push_back(
         {"resourceclaim/" + claim->metadata.name,
          {claim->metadata.ns, claim->metadata.name, std::move(what), static_cast<uint64_t>(devices.size()),

@@ -13,6 +13,7 @@
 #include "pkg/inspect/verbs/promised.h"
 #include "pkg/inspect/verbs/waiting.h"
 #include "pkg/placement/storage_facts.h"
+#include "pkg/protocol/keep.h"
 #include "pkg/protocol/pod_claims.h"
 
 namespace dra::inspect {
@@ -74,7 +75,7 @@ class Simulation {
       const auto claim = after.claims.find(key);
       if (claim == after.claims.end()) return fail(not_known(after, "resourceclaims", ns_, "claim " + quote(name)));
       // It stays, and so do its devices, as long as pods use it.
-      if (claim->second->status.reserved_for.empty()) drop_claim(key);
+      if (!protocol::has_users(*claim->second)) drop_claim(key);
       return {};
     }
     const std::vector<PodPtr> pods = pods_of_workload(kind, name);

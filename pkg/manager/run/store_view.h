@@ -102,6 +102,8 @@ class StoreView : public reconcile::View {
   std::optional<Noted> note(std::string_view uid, std::string_view topic) const override;
   WallTime now() const override { return clock_.wall_now(); }
   void set_ignored_fields(api::IgnoredFields fields) { ignored_fields_ = std::move(fields); }
+  void set_may_have_foreign_consumers(bool may) { may_have_foreign_consumers_ = may; }
+  bool may_have_foreign_consumers() const override { return may_have_foreign_consumers_; }
   const api::IgnoredFields& ignored_fields() const override { return ignored_fields_; }
   std::string_view dra_api_version() const override { return dra_api_version_; }
   void set_taint_rule_api_version(std::string version) { taint_rule_api_version_ = std::move(version); }
@@ -113,6 +115,7 @@ class StoreView : public reconcile::View {
   const Clock& clock_;
   std::string dra_api_version_;
   api::IgnoredFields ignored_fields_;
+  bool may_have_foreign_consumers_ = true;
   std::string taint_rule_api_version_ = "resource.k8s.io/v1";
   const std::map<std::string, reconcile::Presence>* live_answers_ = nullptr;
 };

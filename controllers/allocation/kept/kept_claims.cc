@@ -1,0 +1,62 @@
+#include "controllers/allocation/kept/kept_claims.h"
+
+#include <algorithm>
+
+#include "controllers/allocation/causes.h"
+#include "pkg/protocol/keep.h"
+
+namespace dra::allocation {
+
+using namespace protocol;
+using namespace reconcile;
+
+std::set<Cause> KeptClaims::claim_changed(const api::ResourceClaim* before, const api::ResourceClaim* after) {
+  if (after == nullptr || !is_only_kept(*after)) {
+    if (!claims_.empty()) claims_.erase((after != nullptr ? after : before)->metadata.key());
+    return {};
+  }
+  if (!claims_.insert(after->metadata.key()).second) return {};
+  std::set<Cause> causes;
+  add_class_causes(after->spec, causes);
+  add_driver_causes(*after->status.allocation, causes);
+  return causes;
+}
+
+std::vector<std::shared_ptr<const api::ResourceClaim>> KeptClaims::below(const View& view, int64_t priority) const {
+  std::vector<std::pair<int64_t, std::shared_ptr<const api::ResourceClaim>>> found;
+  for (const std::string& key : claims_) {
+    auto claim = view.shared_claim(key);
+    if (claim == nullptr || !is_only_kept(*claim)) continue;
+    if (const int64_t own = keep_of(*claim)->priority; own < priority) found.emplace_back(own, std::move(claim));
+  }
+  std::stable_sort(found.begin(), found.end(), [](const auto& a, const auto& b) { return a.first > b.first; });
+  if (found.size() > kMostSearched) found.erase(found.begin(), found.end() - kMostSearched);
+  std::vector<std::shared_ptr<const api::ResourceClaim>> claims;
+  claims.reserve(found.size());
+  for (auto& [own, claim] : found) claims.push_back(std::move(claim));
+  return claims;
+}
+
+void KeptClaims::hold(const api::Pod& pod, const std::vector<api::AllocationResult>& allocations, WallTime now) {
+  std::erase_if(holds_, [&](const auto& one) { return one.second.until <= now; });
+  if (holds_.size() >= kMostHolds && !holds_.contains(pod.metadata.uid)) return;
+  Hold& one = holds_[pod.metadata.uid];
+  one = {pod.priority, now + kHold, {}};
+  for (const api::AllocationResult& allocation : allocations)
+    one.devices.results.insert(one.devices.results.end(), allocation.results.begin(), allocation.results.end());
+}
+
+api::AllocationResult KeptClaims::held_from(int64_t priority, std::string_view uid, WallTime now,
+                                            const inventory::Inventory& inventory) {
+  std::erase_if(holds_, [&](const auto& one) { return one.second.until <= now; });
+  api::AllocationResult all;
+  for (const auto& [owner, one] : holds_) {
+    if (owner == uid || priority > one.priority) continue;
+    for (const api::DeviceRequestAllocationResult& result : one.devices.results)
+      if (!result.admin_access && inventory.holders({result.driver, result.pool, result.device}).empty())
+        all.results.push_back(result);
+  }
+  return all;
+}
+
+}  // namespace dra::allocation
