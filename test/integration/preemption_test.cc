@@ -78,7 +78,8 @@ TEST_F(Preemption, NobodyGoesForADeviceThatThePodAvoids) {
   fill({"low0", "low1", "low2", "low3"});
   const std::string device = get_claim(generated("low3"))->status.allocation->results.at(0).device;
   Json made = pod_of_rank("high0", {from_template("gpu", "one-gpu")});
-  const protocol::AvoidedDevice avoided{{std::string(kDriver), node_name(0), device}, Timestamp(cluster().clock().wall_now()) + 10min};
+  const protocol::AvoidedDevice avoided{{std::string(kDriver), node_name(0), device},
+                                        Timestamp(cluster().plane().clock().wall_now()) + 10min};
   made["metadata"]["annotations"] = {{protocol::kAvoidedDevices, protocol::avoided_text({avoided})}};
   api().create(made);
   EXPECT_TRUE(within(20s, [&] { return bound("high0"); })) << cluster().verdict();
@@ -91,16 +92,27 @@ TEST_F(Preemption, ADeviceInQuarantineIsNoReasonToWait) {
   nodes_ = 1;
   begin(Claims::kOwn, /*manager=*/false);
   create_priorities(api());
-  api().merge(Api::path("Namespace", "default"),
-              {{"metadata",
-                {{"labels", {{"dra-controller-manager/preemption", "true"}, {"dra-controller-manager/recover", "true"}}}}}});
+  api().merge(
+      Api::path("Namespace", "default"),
+      {{"metadata",
+        {{"labels", {{"dra-controller-manager/preemption", "true"}, {"dra-controller-manager/recover", "true"}}}}}});
   start_manager([](manager::ManagerOptions& options) {
     switch_on(options);
     options.settings.flags["recover-failed-prepares"] = "on";
   });
+  const Json labels{{"app", "set"}};
+  const Json from{{"metadata", {{"labels", labels}}}, {"spec", {{"containers", {{{"name", "c"}, {"image", "i"}}}}}}};
+  const Json owner =
+      api().create({{"apiVersion", "apps/v1"},
+                    {"kind", "ReplicaSet"},
+                    {"metadata", {{"name", "set"}, {"namespace", "default"}}},
+                    {"spec", {{"replicas", 0}, {"selector", {{"matchLabels", labels}}}, {"template", from}}}});
   Json broken = pod_of_rank("low9", {from_template("gpu", "one-gpu")});
-  broken["metadata"]["ownerReferences"] = {
-      {{"apiVersion", "apps/v1"}, {"kind", "ReplicaSet"}, {"name", "set"}, {"uid", "uid-set"}, {"controller", true}}};
+  broken["metadata"]["ownerReferences"] = {{{"apiVersion", "apps/v1"},
+                                            {"kind", "ReplicaSet"},
+                                            {"name", "set"},
+                                            {"uid", owner["metadata"]["uid"]},
+                                            {"controller", true}}};
   api().create(broken);
   ASSERT_TRUE(soon([&] { return bound("low9"); }));
   const std::string device = get_claim(generated("low9"))->status.allocation->results.at(0).device;
