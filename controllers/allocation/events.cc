@@ -155,7 +155,8 @@ void on_pod(State& state, const View& view, const Changed<api::Pod>& change, Enq
   const auto& [before, after] = change;
   for (const api::Pod* pod : {before, after})
     if (pod) state.kept_members->pod_changed(*pod);
-  for (const Cause& cause : state.promised.pod_changed(before, after, state.options)) out.unpark(cause);
+  for (const Cause& cause : state.promised.pod_changed(view, before, after, state.options, state.nodes))
+    out.unpark(cause);
   if (!before && after && !state.recreations.empty()) state.recreations.pod_came(*after);
   const bool is_first = after && state.leaders.changed(view, *after, state.options);
   const bool had_node = before && !before->node_name.empty() && !before->terminal();

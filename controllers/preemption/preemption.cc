@@ -1,9 +1,13 @@
 #include "controllers/preemption/preemption.h"
 
 #include <algorithm>
+#include <set>
+#include <tuple>
 #include <utility>
 
 #include "controllers/preemption/turn.h"
+#include "pkg/base/strings.h"
+#include "pkg/protocol/groups.h"
 #include "pkg/protocol/moves.h"
 #include "pkg/protocol/writes.h"
 #include "pkg/reconcile/reasons.h"
@@ -22,6 +26,7 @@ constexpr std::string_view kDisruptionReason = condition_reason(kDisruptionTarge
 constexpr Duration kAskAgain = std::chrono::seconds(30);
 constexpr Duration kLookAgain = std::chrono::seconds(1);
 constexpr Duration kNextStep = std::chrono::milliseconds(100);
+constexpr size_t kNamedNodes = 8;
 
 // The controller allocation said so: it fits on no node as things are.
 bool fits_nowhere(const api::Pod& pod) {
@@ -48,6 +53,42 @@ void end_promise(const View& view, const api::Pod& pod, const std::string& why, 
   out.requeue_in(kNextStep);
 }
 
+// Whom the places of a group's promise wait for.
+bool somebody_waits(const View& view, const api::Pod& holder) {
+  const std::optional<Result<Promise>> promise = promise_of(holder);
+  if (!promise || !*promise || !(*promise)->of_group() || holder.metadata.deleting()) return false;
+  return std::any_of((*promise)->places.begin(), (*promise)->places.end(), [&](const Promise::Place& place) {
+    const api::Pod* pod = view.pod(place.pod.key);
+    return pod != nullptr && pod->metadata.uid == place.pod.uid && pod->node_name.empty() && !pod->done();
+  });
+}
+
+// Another pod acts for its group: the one that has the promise, or else the first by priority, from below, and uid.
+bool leaves_it_to_another(const View& view, const api::Pod& pod, const Options& options) {
+  const Membership membership = membership_of(view, pod);
+  if (membership.state != Membership::State::kMember) return false;
+  const std::string group = membership.group.key();
+  if (!is_too_large(view, group))
+    for (const api::Pod* member : view.pods_of_group(group))
+      if (member != &pod && has_promise(*member) && !member->done() && is_ours(*member, options)) return true;
+  const std::vector<const api::Pod*> waiting = waiting_members(view, group, options);
+  return std::any_of(waiting.begin(), waiting.end(), [&](const api::Pod* member) {
+    return std::tie(member->priority, member->metadata.uid) < std::tie(pod.priority, pod.metadata.uid);
+  });
+}
+
+// "node a", or "nodes a, b".
+std::string places_text(const preempt::Answer& answer) {
+  std::set<std::string> nodes;
+  for (const auto& [pod, node] : answer.placements) nodes.insert(node);
+  std::vector<std::string> named(nodes.begin(), nodes.end());
+  if (named.size() > kNamedNodes) {
+    named.resize(kNamedNodes);
+    named.back() += " and " + std::to_string(nodes.size() - kNamedNodes) + " more";
+  }
+  return (nodes.size() == 1 ? "node " : "nodes ") + join(named, ", ");
+}
+
 // The pod's name, or for readers of another namespace its uid alone, as kube-scheduler does.
 std::string name_for(const api::Pod& reader, const api::Pod& pod) {
   return "pod " + (reader.metadata.ns == pod.metadata.ns ? pod.metadata.key() : pod.metadata.uid);
@@ -61,12 +102,13 @@ ReconcileResult PreemptionReconciler::reconcile(const Key& key, const View& view
   const api::Pod* pod = key.kind == Kind::kPod ? view.pod(key.object) : nullptr;
   if (pod == nullptr || !is_ours(*pod, options_) || pod->done()) return out;
   const bool promised = has_promise(*pod);
-  if (!pod->node_name.empty()) {
+  if (!pod->node_name.empty() && !(promised && somebody_waits(view, *pod))) {
     if (promised) out.add(write_promise_removed(*pod));
     return out;
   }
   if (!promised && (!fits_nowhere(*pod) || pod->never_preempts || !pod->scheduling_gates.empty())) return out;
   if (view.is_being_bound(pod->metadata.uid)) return out.requeue_in(kLookAgain);
+  if (!promised && leaves_it_to_another(view, *pod, options_)) return out.requeue_in(kAskAgain);
   const auto label = engines_.nodes.namespace_label(pod->metadata.ns, std::string(kPreemptionAnnotation));
   if (!label || !view.budgets()) return out.requeue_in(kLookAgain);
   if (*label != "true") {
@@ -131,9 +173,14 @@ void PreemptionReconciler::go_on(const View& view, const api::Pod& pod, Reconcil
     return void(out.requeue_in(kNextStep));
   LiveWorld live(view, engines_, options_);
   if (const LiveWorld::Refusal refusal = live.ask_for(pod); !refusal.why.empty()) {
-    if (refusal.ordinary) return void(out.requeue_in(kLookAgain));
+    if (refusal.ordinary && !refusal.too_few) return void(out.requeue_in(kLookAgain));
     return end_promise(view, pod, refusal.why, out);
   }
+  if (live.is_second() || promise->of_group() != live.of_group())
+    return end_promise(view, pod,
+                       live.is_second() ? "another member of its group has the group's promise"
+                                        : "it is not what a member of its group is promised",
+                       out);
   const preempt::Answer answer = live.answer();
   out.requeue_in(kLookAgain);
   using preempt::Verdict;
@@ -160,16 +207,18 @@ void PreemptionReconciler::go_on(const View& view, const api::Pod& pod, Reconcil
 void PreemptionReconciler::evict(const View& view, const api::Pod& pod, const LiveWorld& live,
                                  const preempt::Answer& answer, ReconcileResult& out) const {
   const api::Pod& victim = live.pod(answer.pods.front());
-  const std::string node = answer.placements.at(pod.metadata.key());
+  const std::string place = places_text(answer);
   const std::string rank = "; of all that would do, those who go are the fewest that budgets do not allow (" +
                            std::to_string(answer.harm.violations) + "), and of the lowest priority";
   emit_once(view, out,
             {ref_of(pod), false, "Preempting", "Preempting",
-             "on node " + node + " it takes the place of " + live.shown(answer.pods) + rank, victim.metadata.uid});
+             "on " + place + (live.of_group() ? " its group takes" : " it takes") + " the place of " +
+                 live.shown(answer.pods) + rank,
+             victim.metadata.uid});
   emit_once(view, out,
             {ref_of(victim), false, "Preempted", "Preempting",
              "deleted so that " + name_for(victim, pod) + " (priority " + std::to_string(pod.priority) +
-                 ") gets its place on node " + node + rank,
+                 (live.of_group() ? ") and its group get their places on " : ") gets its place on ") + place + rank,
              pod.metadata.uid});
   if (!is_marked(victim))
     out.add(write_disruption_target(view, victim, kDisruptionReason,
@@ -182,9 +231,18 @@ void PreemptionReconciler::evict(const View& view, const api::Pod& pod, const Li
   out.requeue_in(kNextStep);
 }
 
-void PreemptionEvents::changed(const Change& change, const View&, reconcile::State&, EnqueueRequests& out) const {
+void PreemptionEvents::changed(const Change& change, const View& view, reconcile::State&, EnqueueRequests& out) const {
   const auto* pod = std::get_if<Changed<api::Pod>>(&change);
-  if (pod == nullptr || pod->after == nullptr || !is_ours(*pod->after, options_)) return;
+  if (pod == nullptr) return;
+  if (pod->after == nullptr) {
+    // The promise of its group went with it.
+    const auto group = has_promise(*pod->before) ? group_of(*pod->before) : std::nullopt;
+    if (group)
+      for (const api::Pod* member : waiting_members(view, group->key(), options_))
+        out.add(pod_key(member->metadata.key()));
+    return;
+  }
+  if (!is_ours(*pod->after, options_)) return;
   if (has_promise(*pod->after) || (pod->after->node_name.empty() && fits_nowhere(*pod->after)))
     out.add(pod_key(pod->after->metadata.key()));
 }

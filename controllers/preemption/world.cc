@@ -2,15 +2,12 @@
 
 #include <algorithm>
 #include <set>
-#include <tuple>
 
 #include "pkg/placement/decision.h"
 #include "pkg/preempt/candidates.h"
 #include "pkg/preempt/facts.h"
 #include "pkg/preempt/fit.h"
-#include "pkg/preempt/promises.h"
 #include "pkg/preempt/stage.h"
-#include "pkg/protocol/extended.h"
 #include "pkg/protocol/groups.h"
 #include "pkg/protocol/moves.h"
 #include "pkg/protocol/pin.h"
@@ -27,10 +24,10 @@ namespace {
 
 constexpr size_t kNamedVictims = 8;
 
-// The instance is the one that is known now.
-template <typename Known>
-bool is_same(const Known* known, const protocol::Instance& instance) {
-  return known != nullptr && known->metadata.uid == instance.uid;
+bool keeps_others_away(const api::Node& node) {
+  return std::any_of(node.taints.begin(), node.taints.end(), [](const api::Taint& taint) {
+    return taint.effect == "NoSchedule" || taint.effect == "NoExecute";
+  });
 }
 
 }  // namespace
@@ -54,10 +51,6 @@ LiveWorld::LiveWorld(const View& view, const Engines& engines, const Options& op
   add_budgets();
   add_promises();
   if (options.kind == preempt::Kind::kMoves) add_facts_of_moves();
-}
-
-LiveWorld::~LiveWorld() {
-  for (const auto& pod : aside_) world_->cluster.set_pod(*pod, pod->nominated_node_name, true);
 }
 
 // ---- what is there
@@ -121,48 +114,6 @@ void LiveWorld::add_budgets() {
   for (const auto& budget : *all) world_->budgets.push_back(preempt::budget_of(*world_, pods, *budget));
 }
 
-// Proven ones before others, then the older ones, then by uid: so two managers have the same order.
-void LiveWorld::add_promises() {
-  struct One {
-    protocol::Promise promise;
-    const api::Pod* owner;
-  };
-  std::vector<One> all;
-  for (const preempt::Pod& pod : world_->pods) {
-    if (!pod.object->node_name.empty() || pod.object->metadata.deleting() || !is_ours(*pod.object, options_)) continue;
-    auto written = protocol::promise_of(*pod.object);
-    if (written && *written) all.push_back({std::move(**written), pod.object.get()});
-  }
-  std::sort(all.begin(), all.end(), [](const One& a, const One& b) {
-    return std::tuple(!a.promise.proven, std::cref(a.promise.since).get(), std::cref(a.owner->metadata.uid).get()) <
-           std::tuple(!b.promise.proven, std::cref(b.promise.since).get(), std::cref(b.owner->metadata.uid).get());
-  });
-  for (One& one : all) {
-    preempt::Promise& promise = world_->promises.emplace_back();
-    promise.placements[one.owner->metadata.key()] = one.promise.node;
-    promise.allocations = std::move(one.promise.allocations);
-    for (const protocol::Instance& victim : one.promise.victims) {
-      const auto known = pods_.find(victim.key);
-      const api::Pod* pod = known == pods_.end() ? nullptr : world_->pods[known->second].object.get();
-      // A pod that was made anew under this name is another one: the victim is gone.
-      promise.victims.push_back(is_same(pod, victim) ? victim.key : victim.key + "/" + victim.uid);
-    }
-    for (const protocol::Instance& claim : one.promise.victim_claims) {
-      const auto known = claims_.find(claim.key);
-      if (known != claims_.end() && is_same(world_->claims[known->second].get(), claim))
-        promise.victim_claims.push_back(claim.key);
-    }
-    owners_.push_back(one.owner->metadata.key());
-  }
-}
-
-LiveWorld::Count LiveWorld::promises(const std::string& ns) const {
-  Count count{owners_.size(), 0};
-  for (const std::string& owner : owners_)
-    if (owner.starts_with(ns + "/")) ++count.of_namespace;
-  return count;
-}
-
 // ---- who may move
 
 // Its next one could not be placed by what is known here, or not yet.
@@ -206,65 +157,6 @@ void LiveWorld::add_facts_of_moves() {
 
 // ---- the question
 
-// The place of a pod with a promise is kept by the promise; a nomination by somebody else keeps a place for a pod of
-// its own priority and above.
-void LiveWorld::set_nominations_aside() {
-  const api::Pod& asking = *world_->pods[pods_.at(asked_)].object;
-  std::set<std::string> nominated;
-  for (std::string& uid : engines_.nodes.nominated()) nominated.insert(std::move(uid));
-  if (nominated.empty()) return;
-  for (const preempt::Pod& pod : world_->pods) {
-    if (!nominated.contains(pod.object->metadata.uid)) continue;
-    const bool promised = std::find(owners_.begin(), owners_.end(), pod.object->metadata.key()) != owners_.end();
-    if (!promised && pod.object->priority >= asking.priority && pod.object->metadata.key() != asked_) continue;
-    world_->cluster.remove_pod(pod.object->metadata.uid);
-    aside_.push_back(pod.object);
-  }
-}
-
-LiveWorld::Refusal LiveWorld::ask_for(const api::Pod& pod) {
-  const auto number = pods_.find(pod.metadata.key());
-  if (number == pods_.end() || world_->pods[number->second].object->metadata.uid != pod.metadata.uid)
-    return {"the pod is not known any more", true};
-  preempt::Pod& asking = world_->pods[number->second];
-  if (!budgets_known_)
-    return {"PodDisruptionBudgets cannot be read here: the manager's role " +
-                std::string(options_.kind == preempt::Kind::kMoves ? "defragment" : "preemption") + " permits it",
-            false};
-  const std::string searches_more =
-      options_.kind == preempt::Kind::kMoves ? "kubectl dra whatif make-room -f FILE" : "kubectl dra whatif preempt";
-  if (asking.group != preempt::kNobody || asking.group_missing)
-    return {"it belongs to a group, and groups only get advice: " + searches_more + " names the pods", false};
-  if (pod.scheduling_parts_dropped > 0) return {"it has more rules than are read", false};
-  if (!protocol::volume_claim_keys_of(pod).empty())
-    return {"it has PersistentVolumeClaims, whose place is not judged here: " + searches_more + " names the pods",
-            false};
-  if (!protocol::extended_resources_of(view_, pod).empty())
-    return {"it asks for extended resources that claims provide: " + searches_more + " names the pods", false};
-  const auto needs = placement::PodNeeds::of(pod);
-  if (!needs) return {needs.error().message(), false};
-  if (needs->reads_namespaces())
-    return {"its affinity selects namespaces by label: " + searches_more + " names the pods", false};
-  std::vector<std::shared_ptr<const api::ResourceClaim>> claims;
-  for (const std::string& key : protocol::claim_keys_of(pod)) {
-    const auto claim = claims_.find(key);
-    const api::ResourceClaim* newest = view_.claim(key);
-    if (claim == claims_.end() || newest == nullptr ||
-        newest->metadata.resource_version != world_->claims[claim->second]->metadata.resource_version)
-      return {"its claims are being written", true};
-    if (newest->metadata.deleting()) return {"a claim of it is being deleted", true};
-    claims.push_back(world_->claims[claim->second]);
-  }
-  if (claims.size() < protocol::claim_keys_of(pod).size()) return {"its claims are being made", true};
-  const alignment::PodPairs pairs = protocol::pairs_of_pod(pod, claims);
-  if (pairs.refusal) return {pairs.refusal->message, false};
-  asking.pairs = pairs.entries;
-  world_->pending = {number->second};
-  asked_ = pod.metadata.key();
-  set_nominations_aside();
-  return {};
-}
-
 preempt::Answer LiveWorld::answer() {
   preempt::Options options;
   options.max_checks = options_.max_checks;
@@ -274,40 +166,7 @@ preempt::Answer LiveWorld::answer() {
                                                 : preempt::who_must_go(*world_, options);
 }
 
-bool LiveWorld::has_rival() {
-  preempt::Stage stage(*world_);
-  preempt::Fit fit(*world_, stage, preempt::Options{}.check_steps);
-  const std::vector<preempt::Judged> judged = preempt::judge_promises(*world_, stage, fit);
-  const int64_t priority = world_->pods[world_->pending.front()].object->priority;
-  for (size_t i = 0; i < judged.size(); ++i)
-    if (owners_[i] != asked_ && !judged[i].stands && judged[i].priority == priority) return true;
-  return false;
-}
-
 // ---- what is written and said
-
-protocol::Promise LiveWorld::promise_of(const preempt::Answer& answer) const {
-  protocol::Promise promise;
-  promise.node = answer.placements.at(asked_);
-  promise.allocations = answer.allocations;
-  for (auto& [claim, allocation] : promise.allocations) {
-    allocation.config.clear();
-    allocation.node_selector.reset();
-  }
-  std::set<std::string> gone;
-  for (const uint32_t pod : answer.pods) {
-    const api::ObjectMeta& victim = world_->pods[pod].object->metadata;
-    promise.victims.push_back({victim.key(), victim.uid});
-    gone.insert(victim.uid);
-  }
-  for (const auto& claim : world_->claims) {
-    const auto& consumers = claim->status.reserved_for;
-    if (claim->status.allocation && !consumers.empty() &&
-        std::all_of(consumers.begin(), consumers.end(), [&](const auto& one) { return gone.contains(one.uid); }))
-      promise.victim_claims.push_back({claim->metadata.key(), claim->metadata.uid});
-  }
-  return promise;
-}
 
 std::string LiveWorld::why_driver_is_shared(const std::string& driver) const {
   size_t foreign = 0;
@@ -337,18 +196,29 @@ std::string LiveWorld::why_others_could_take(const preempt::Answer& answer) {
     for (const api::DeviceRequestAllocationResult& result : allocation.results) drivers.insert(result.driver);
   for (const std::string& driver : drivers)
     if (std::string why = why_driver_is_shared(driver); !why.empty()) return why;
-  const std::string& name = answer.placements.at(asked_);
-  const api::Node* node = view_.node(name);
-  if (node != nullptr && std::any_of(node->taints.begin(), node->taints.end(), [](const api::Taint& taint) {
-        return taint.effect == "NoSchedule" || taint.effect == "NoExecute";
-      }))
-    return "";
+  std::set<std::string> shared;  // nodes that others may use
+  for (const auto& [pod, name] : answer.placements)
+    if (const api::Node* node = view_.node(name); node == nullptr || !keeps_others_away(*node)) shared.insert(name);
+  if (shared.empty()) return "";
   // Without a taint only what the victims hold of devices may be promised.
   preempt::Stage stage(*world_);
   preempt::Fit fit(*world_, stage, preempt::Options{}.check_steps);
   stage.arrange({true, {}, {}});
-  if (fit.takes(world_->pending.front(), name)) return "";
-  return "it needs CPU, memory or a place that pods of node " + name +
+  std::vector<uint32_t> put;
+  std::string refused;
+  for (const uint32_t pod : world_->pending) {
+    const auto place = answer.placements.find(world_->pods[pod].object->metadata.key());
+    if (place == answer.placements.end() || !shared.contains(place->second)) continue;
+    if (!fit.takes(pod, place->second)) {
+      refused = place->second;
+      break;
+    }
+    fit.put(pod, place->second);
+    put.push_back(pod);
+  }
+  for (const uint32_t pod : put) fit.take_back(pod);
+  if (refused.empty()) return "";
+  return "it needs CPU, memory or a place that pods of node " + refused +
          " hold, and that node has no NoSchedule taint that keeps pods of other schedulers away";
 }
 

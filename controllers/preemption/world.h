@@ -1,5 +1,5 @@
 // LiveWorld: the objects of now as the question of pkg/preempt: who must go, or move (Options::kind), so that a waiting
-// pod fits.
+// pod fits, or its group (not for moves).
 //
 //   LiveWorld live(view, tools, options);
 //   if (std::string why = live.ask_for(pod); !why.empty()) ...   // it cannot be judged: advice only
@@ -7,13 +7,15 @@
 //
 // Claims are those of the stream, which the inventory counts; pods are the newest known, which the cluster counts. So a
 // pod or a claim with a write under way holds what it will have. Nominations are set aside while this lives: promises
-// are judged instead, and others' count for their own pods only. Inventory and cluster are restored by the destructor.
+// are judged instead, and others' count for their own pods only. Devices in quarantine, and those that the pod avoids
+// (docs/design/recovery.md), are held back. Inventory and cluster are restored by the destructor.
 // Visits every pod and claim. Not thread-safe.
 #pragma once
 
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -22,6 +24,7 @@
 #include "pkg/inventory/inventory.h"
 #include "pkg/nodes/node_chooser.h"
 #include "pkg/preempt/preempt.h"
+#include "pkg/protocol/avoided.h"
 #include "pkg/protocol/promise.h"
 #include "pkg/reconcile/view.h"
 
@@ -32,6 +35,10 @@ struct Engines {
   allocator::Allocator& allocator;
   nodes::NodeChooser& nodes;
 };
+
+// The members of the group (its key) that are ours to bind and could be placed now.
+std::vector<const api::Pod*> waiting_members(const reconcile::View& view, const std::string& group,
+                                             const Options& options);
 
 class LiveWorld {
  public:
@@ -45,7 +52,9 @@ class LiveWorld {
   struct Refusal {
     std::string why;  // a clause
     bool ordinary = false;
+    bool too_few = false;  // fewer members wait than its group needs: what it was promised is void
   };
+  // About the pod, or the waiting members of its group; the pod, which is not deleted, has or would have the record.
   Refusal ask_for(const api::Pod& pod);
   preempt::Answer answer();
 
@@ -53,8 +62,11 @@ class LiveWorld {
   protocol::Promise promise_of(const preempt::Answer& answer) const;
   // Why somebody else could take what the answer's victims leave; empty: nobody can.
   std::string why_others_could_take(const preempt::Answer& answer);
-  // A promise of the same priority does not stand beside this pod's own, which does: its owner withdraws it, or the
-  // other way round. Until one is gone neither is proven.
+  // Another member of its group has a promise for it that precedes this pod's.
+  bool of_group() const { return of_group_; }
+  bool is_second() const { return seconds_.contains(asked_); }
+  // Its group has two promises, or a promise of the same priority does not stand beside this pod's own, which does: its
+  // owner withdraws it, or the other way round. Until one is gone neither is proven.
   bool has_rival();
   // Names of the victims, for people; of pods of other namespaces none. Of those that move, the new places, too.
   std::string shown(const std::vector<uint32_t>& pods) const;
@@ -74,9 +86,16 @@ class LiveWorld {
   void add_promises();
   void add_facts_of_moves();
   bool stays(const preempt::Pod& pod) const;
+  bool is_of_one_group(const api::Pod& owner, const protocol::Promise& promise) const;
+  Refusal find_members(const api::Pod& pod, std::vector<uint32_t>& pending);
+  Refusal judge(uint32_t pod);
+  void find_equal(const std::vector<uint32_t>& pending);
+  std::string searches_more() const;
   bool is_allocated_by_us(const preempt::Pod& pod) const;
   std::string name_of(uint32_t pod) const;
   void set_nominations_aside();
+  void hold_avoided_devices_back();
+  bool is_promised(const inventory::DeviceName& device) const;  // to another pod
   std::string why_driver_is_shared(const std::string& driver) const;
 
   const reconcile::View& view_;
@@ -85,9 +104,15 @@ class LiveWorld {
   std::unique_ptr<preempt::World> world_;
   std::map<std::string, uint32_t, std::less<>> claims_;  // by key
   std::map<std::string, uint32_t, std::less<>> pods_;    // by key
-  std::vector<std::shared_ptr<const api::Pod>> aside_;   // nominated pods that count nowhere meanwhile
-  std::vector<std::string> owners_;                      // of World::promises, by number: key of the pod
-  std::string asked_;                                    // key
+  // Nominated pods that count nowhere meanwhile, and their nodes.
+  std::vector<std::pair<std::shared_ptr<const api::Pod>, std::string>> aside_;
+  // Devices that nobody gets, or not the pods that are asked about: no victim has to go for them.
+  std::optional<protocol::DevicesHeldBack> held_back_;
+  std::vector<std::string> owners_;             // of World::promises, by number: key of the pod with the record
+  std::set<std::string, std::less<>> seconds_;  // keys of pods whose group has another one
+  std::set<uint32_t> second_groups_;
+  std::string asked_;  // key
+  bool of_group_ = false;
   bool budgets_known_ = false;
 };
 

@@ -124,6 +124,15 @@ class NodeChooser {
   virtual placement::Cluster* cluster() { return nullptr; }
   // The uids of the pods without a node that count on the node that somebody nominated for them.
   virtual std::vector<std::string> nominated() const { return {}; }
+  // Pods that were promised places together (pkg/protocol/promise.h) count there, as pods do that somebody nominated;
+  // not for each other's choices. Replaces what this owner's promise said before; no places: it has none.
+  // `known`: those of the pods, the ones before included, that wait.
+  struct PromisedPlace {
+    std::string uid;
+    std::string node;
+  };
+  virtual void set_places(const std::string& /*owner*/, const std::vector<PromisedPlace>& /*places*/,
+                          const std::vector<const api::Pod*>& /*known*/) {}
   // The node on which the pod counts now; empty: none, or unknown. Valid until the next change.
   virtual std::string_view counts_on(const api::Pod&) const { return ""; }
 

@@ -9,6 +9,7 @@
 #include "pkg/api/selectors.h"
 #include "pkg/nodes/unready.h"
 #include "pkg/placement/decide.h"
+#include "pkg/protocol/groups.h"
 #include "pkg/protocol/pod_claims.h"
 
 namespace dra::nodes {
@@ -85,8 +86,8 @@ void NodeTracker::set_pod(const api::Pod& pod) {
   if (const placement::PlacedPod* counted = cluster_.pod(uid)) changes(cluster_.rest(counted->node).name);
   if (!pod.node_name.empty())
     changes(pod.node_name);
-  else if (protocol::is_nominated_by_others(pod))
-    changes(pod.nominated_node_name);
+  else if (const std::string& node = nomination_of(pod); !node.empty())
+    changes(node);
   if (!pod.node_name.empty()) {
     nominated_.erase(uid);
     volumes_.forget(uid);
@@ -98,9 +99,12 @@ void NodeTracker::set_pod(const api::Pod& pod) {
   // An assumption about the pod stays, with the pod as it is now.
   if (counted && counted->assumed && !was_nominated)
     return count_assumed(pod, std::string(cluster_.rest(counted->node).name));
-  if (protocol::is_nominated_by_others(pod) && !pod.metadata.deleting()) {
+  if (const std::string& node = nomination_of(pod); !node.empty() && !pod.metadata.deleting()) {
+    if (const auto promised = places_.find(uid); promised != places_.end())
+      if (const std::optional<protocol::GroupRef> group = protocol::group_of(pod))
+        for (const auto& [owner, place] : promised->second) units_[owner].group = group->key();
     nominated_[uid] = pod.priority;
-    return cluster_.set_pod(pod, pod.nominated_node_name, true);
+    return cluster_.set_pod(pod, node, true);
   }
   if (was_nominated) remove_pod(uid);
 }
@@ -140,6 +144,40 @@ void NodeTracker::assume(const api::Pod& pod, const std::string& node,
 void NodeTracker::forget(const std::string& uid) {
   if (const placement::PlacedPod* counted = cluster_.pod(uid); !counted || !counted->assumed) return;
   remove_pod(uid);
+}
+
+const std::string& NodeTracker::nomination_of(const api::Pod& pod) const {
+  static const std::string kNone;
+  if (const auto promised = places_.find(pod.metadata.uid); promised != places_.end())
+    return promised->second.begin()->second;
+  return protocol::is_nominated_by_others(pod) ? pod.nominated_node_name : kNone;
+}
+
+const NodeTracker::Unit* NodeTracker::promised_to_group_of(const api::Pod& pod) const {
+  if (units_.empty()) return nullptr;
+  const std::optional<protocol::GroupRef> group = protocol::group_of(pod);
+  if (!group) return nullptr;
+  const auto found = std::find_if(units_.begin(), units_.end(),
+                                  [key = group->key()](const auto& unit) { return unit.second.group == key; });
+  return found == units_.end() ? nullptr : &found->second;
+}
+
+void NodeTracker::set_places(const std::string& owner, const std::vector<PromisedPlace>& places,
+                             const std::vector<const api::Pod*>& known) {
+  if (const auto before = units_.find(owner); before != units_.end()) {
+    for (const std::string& uid : before->second.pods) {
+      const auto place = places_.find(uid);
+      if (place == places_.end() || place->second.erase(owner) == 0) continue;
+      if (place->second.empty()) places_.erase(place);
+      if (nominated_.contains(uid)) remove_pod(uid);
+    }
+    units_.erase(before);
+  }
+  for (const PromisedPlace& place : places) {
+    places_[place.uid][owner] = place.node;
+    units_[owner].pods.push_back(place.uid);
+  }
+  for (const api::Pod* pod : known) set_pod(*pod);
 }
 
 std::vector<std::string> NodeTracker::nominated() const {
@@ -190,7 +228,26 @@ std::vector<gang::Resources> NodeTracker::left_for(const std::vector<const api::
   return left;
 }
 
-// As decide(): the pod itself does not count, nor nominated pods of lower priority.
+// What does not count for a choice of the pod's node, beside the pod itself: nominated pods of lower priority, and
+// those of its group that were promised places, until one is chosen for them.
+template <class F>
+void NodeTracker::each_aside(const api::Pod& pod, F&& f) const {
+  if (nominated_.empty()) return;
+  static const Unit kNone;
+  const Unit* unit = promised_to_group_of(pod);
+  const std::vector<std::string>& together = (unit == nullptr ? kNone : *unit).pods;
+  for (const std::string& uid : together)
+    if (uid != pod.metadata.uid && nominated_.contains(uid)) f(uid);
+  size_t lower = 0;
+  for (const auto& [uid, priority] : nominated_) {
+    if (priority >= pod.priority || uid == pod.metadata.uid || lower >= kMaxSetAside) continue;
+    if (std::find(together.begin(), together.end(), uid) != together.end()) continue;
+    ++lower;
+    f(uid);
+  }
+}
+
+// As decide().
 std::function<api::Quantity(const std::string&, const std::string&)> NodeTracker::room_for(const api::Pod& pod) const {
   Result<placement::RoomForDevices> room = placement::RoomForDevices::of(pod);
   if (!room) return nullptr;
@@ -200,12 +257,7 @@ std::function<api::Quantity(const std::string&, const std::string&)> NodeTracker
     if (const placement::PlacedPod* counted = cluster_.pod(uid)) aside.emplace_back(counted->node, counted->charge);
   };
   set_aside(pod.metadata.uid);
-  size_t lower = 0;
-  for (const auto& [uid, priority] : nominated_) {
-    if (priority >= pod.priority || uid == pod.metadata.uid || lower >= kMaxSetAside) continue;
-    ++lower;
-    set_aside(uid);
-  }
+  each_aside(pod, set_aside);
   return [this, room = std::move(*room), aside = std::move(aside)](const std::string& name,
                                                                    const std::string& resource) -> api::Quantity {
     const auto node = cluster_.find_node(name);
@@ -300,10 +352,8 @@ placement::Decision NodeTracker::decide(const placement::PodNeeds& needs,
                                         const placement::DecisionOptions& options) const {
   using Aside = placement::Cluster::Aside;
   const Aside self(cluster_, needs.pod().metadata.uid);
-  std::vector<std::unique_ptr<Aside>> lower;
-  for (const auto& [uid, priority] : nominated_)
-    if (priority < needs.pod().priority && uid != needs.pod().metadata.uid && lower.size() < kMaxSetAside)
-      lower.push_back(std::make_unique<Aside>(cluster_, uid));
+  std::vector<std::unique_ptr<Aside>> others;
+  each_aside(needs.pod(), [&](const std::string& uid) { others.push_back(std::make_unique<Aside>(cluster_, uid)); });
   return placement::decide(cluster_, needs, options);
 }
 
@@ -332,7 +382,10 @@ NodeChoice NodeTracker::choose(const api::Pod& pod, const std::vector<std::strin
   choice.watch_lags = choice.nodes.empty() && waits_for_volumes(pod);
   drop_avoided(pod, choice);
   // The nominated node comes first, as in kube-scheduler; before it only the node that we promised the pod.
-  if (!pod.nominated_node_name.empty()) prefer(pod.nominated_node_name, choice);
+  if (const std::string& promised = nomination_of(pod); !promised.empty())
+    prefer(promised, choice);
+  else if (!pod.nominated_node_name.empty())
+    prefer(pod.nominated_node_name, choice);
   if (const placement::PlacedPod* counted = cluster_.pod(pod.metadata.uid); counted && counted->assumed)
     prefer(cluster_.rest(counted->node).name, choice);
   return choice;
@@ -362,9 +415,10 @@ NodeChoice NodeTracker::choice_of(const placement::PodNeeds& needs, const placem
 
 bool NodeTracker::may_share_choice(const api::Pod& pod) const {
   if (cluster_.pod(pod.metadata.uid)) return false;
-  return std::none_of(nominated_.begin(), nominated_.end(), [&](const auto& other) {
-    return other.second < pod.priority && other.first != pod.metadata.uid;
-  });
+  return promised_to_group_of(pod) == nullptr &&
+         std::none_of(nominated_.begin(), nominated_.end(), [&](const auto& other) {
+           return other.second < pod.priority && other.first != pod.metadata.uid;
+         });
 }
 
 NodeChoice NodeTracker::choose_among_all(const placement::PodNeeds& needs) {

@@ -101,6 +101,8 @@ class NodeTracker : public NodeChooser {
   uint64_t shapes_version() const override { return shapes_version_; }
   placement::Cluster* cluster() override { return &cluster_; }
   std::vector<std::string> nominated() const override;
+  void set_places(const std::string& owner, const std::vector<PromisedPlace>& places,
+                  const std::vector<const api::Pod*>& known) override;
   std::string_view counts_on(const api::Pod& pod) const override;
   std::optional<gang::Resources> takes(const api::Pod& pod) const override;
   std::vector<gang::Resources> left_for(const std::vector<const api::Pod*>& pods,
@@ -134,6 +136,8 @@ class NodeTracker : public NodeChooser {
   // The pod is chosen a node by scores whose facts are being listed for the first time. Requests them.
   bool waits_for_scores(const api::Pod& pod);
   placement::Decision decide(const placement::PodNeeds& needs, const placement::DecisionOptions& options) const;
+  template <class F>
+  void each_aside(const api::Pod& pod, F&& f) const;
   // Chooses among all nodes, without the nodes that this one pod avoids or prefers.
   NodeChoice choose_among_all(const placement::PodNeeds& needs);
   NodeChoice choice_of(const placement::PodNeeds& needs, const placement::DecisionOptions& options);
@@ -148,6 +152,14 @@ class NodeTracker : public NodeChooser {
   void drop_avoided(const api::Pod& pod, NodeChoice& choice) const;
   // " persistentvolumeclaim ... names StorageClass ..., which does not exist."; empty: all exist.
   std::string absent_class(const api::Pod& pod) const;
+  // The node for which others nominated the waiting pod, or that it was promised together with others; empty: none.
+  const std::string& nomination_of(const api::Pod& pod) const;
+  // What the pod's group was promised, all members together; null: nothing.
+  struct Unit {
+    std::string group;  // its key; empty: none of the pods was seen yet
+    std::vector<std::string> pods;
+  };
+  const Unit* promised_to_group_of(const api::Pod& pod) const;
   // Counts the unbound pod on the node, with what its claims take.
   void count_assumed(const api::Pod& pod, const std::string& node);
   void changes(std::string_view node);
@@ -162,7 +174,10 @@ class NodeTracker : public NodeChooser {
   placement::ObjectsByKey<api::Job> jobs_;
   std::optional<placement::NodeNumbers> numbers_;
   std::string volumes_unbindable_;
-  std::map<std::string, int32_t> nominated_;                     // pods that others nominated: uid -> priority
+  std::map<std::string, int32_t> nominated_;  // pods that others nominated: uid -> priority
+  // By uid of the pod: node by owner. Two owners are the exception, and for a moment: the first one counts.
+  std::unordered_map<std::string, std::map<std::string, std::string>> places_;
+  std::map<std::string, Unit> units_;                            // by owner
   std::map<std::string, api::StringMap> namespace_annotations_;  // of ours, by name
   std::multimap<std::string, Avoided, std::less<>> avoided_;     // by uid of pod or controller
   std::array<Known, kFactsKinds> known_;

@@ -363,6 +363,46 @@ TEST_F(NodeTrackerTest, TheNodeThatAPodWasPromisedStaysFirst) {
   EXPECT_EQ(chosen(pod("p")), "n2 n1");
 }
 
+// Nodes n1 and n2 have 2 cpu each.
+TEST_F(NodeTrackerTest, WhatPodsWerePromisedTogetherIsKeptFromOthersAndNotFromEachOther) {
+  api::Pod a = pod("a", "", "2"), b = pod("b", "", "2");
+  a.priority = b.priority = 5;
+  a.pod_group_name = b.pod_group_name = "gang";
+  api::Pod third = pod("c", "", "2");
+  third.priority = 5;
+  const api::Pod other = pod("other", "", "2");
+  api::Pod higher = other;
+  higher.priority = 6;
+  const std::vector<NodeChooser::PromisedPlace> places{{"a", "n1"}, {"b", "n2"}};
+  tracker.set_pod(a);
+  EXPECT_EQ(chosen(other), "n1 n2");
+  tracker.set_places("owner", places, {&a});
+  EXPECT_EQ(chosen(other), "n2");
+  tracker.set_pod(b);  // the stream shows it later
+  EXPECT_EQ(chosen(other), "");
+  EXPECT_EQ(chosen(higher), "n1 n2");
+  EXPECT_EQ(chosen(a), "n1 n2") << "what b was promised does not keep a from it";
+  EXPECT_EQ(chosen(b), "n2 n1") << "its own place comes first";
+  EXPECT_EQ(chosen(third), "");
+  third.pod_group_name = "gang";
+  EXPECT_EQ(chosen(third), "n1 n2") << "a member without a place of its own";
+  // A search that supposes one of them elsewhere counts it there, and then as before.
+  tracker.suppose(b, "n1");
+  EXPECT_EQ(chosen(a), "n2");
+  tracker.stop_supposing(b);
+  EXPECT_EQ(chosen(a), "n1 n2");
+  EXPECT_EQ(chosen(other), "");
+  // Two owners, for a moment: what the one that stays says counts again.
+  tracker.set_places("later", {{"a", "n2"}}, {&a});
+  tracker.set_places("later", {}, {&a});
+  EXPECT_EQ(chosen(other), "");
+  api::Pod bound = b;
+  bound.node_name = "n1";
+  tracker.set_pod(bound);
+  tracker.set_places("owner", {}, {&a});
+  EXPECT_EQ(chosen(other), "n2") << "b runs on n1";
+}
+
 // A pod that leaves a node frees cpu, but removes no taint.
 TEST_F(NodeTrackerTest, OnlyWhatOthersHaveOnANodeDependsOnRoom) {
   EXPECT_FALSE(tracker.choose(pod("p"), {}).depends_on_capacity);

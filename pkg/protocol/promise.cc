@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <set>
 
 #include "pkg/api/decode/decode.h"
 #include "pkg/api/encode.h"
@@ -35,7 +36,13 @@ std::string text_of(const Promise& promise) {
   JsonText out;
   out.object([&] {
     out.member("pod", promise.pod_uid);
-    out.member("node", promise.node);
+    if (!promise.of_group()) {
+      out.member("node", promise.node);
+    } else {
+      out.object("places", [&] {
+        for (const Promise::Place& place : promise.places) out.member(place.pod.key + "/" + place.pod.uid, place.node);
+      });
+    }
     out.member("since", promise.since);
     write_instances(out, "victims", promise.victims);
     write_instances(out, "victimClaims", promise.victim_claims);
@@ -58,15 +65,34 @@ bool read_text(const nlohmann::json& record, const char* name, std::string& out)
   return !out.empty();
 }
 
+// "namespace/name/uid"
+std::optional<Instance> instance_of(const std::string& text) {
+  const size_t cut = text.rfind('/');
+  if (cut == std::string::npos || cut == text.find('/')) return std::nullopt;
+  return Instance{text.substr(0, cut), text.substr(cut + 1)};
+}
+
 bool read_instances(const nlohmann::json& record, const char* name, std::vector<Instance>& out) {
   const auto found = record.find(name);
   if (found == record.end() || !found->is_array()) return false;
   for (const nlohmann::json& one : *found) {
     if (!one.is_string()) return false;
-    const std::string& text = one.get_ref<const std::string&>();
-    const size_t cut = text.rfind('/');
-    if (cut == std::string::npos || cut == text.find('/')) return false;
-    out.push_back({text.substr(0, cut), text.substr(cut + 1)});
+    std::optional<Instance> instance = instance_of(one.get_ref<const std::string&>());
+    if (!instance) return false;
+    out.push_back(std::move(*instance));
+  }
+  return true;
+}
+
+// A group is of one namespace. Each pod has one place.
+bool read_places(const nlohmann::json& places, const std::string& ns, std::vector<Promise::Place>& out) {
+  if (!places.is_object() || places.empty() || places.size() > kMostPlaces) return false;
+  std::set<std::string> pods;
+  for (const auto& [text, node] : places.items()) {
+    std::optional<Instance> pod = instance_of(text);
+    if (!pod || !pod->key.starts_with(ns + "/") || !pods.insert(pod->key).second) return false;
+    if (!node.is_string() || node.get_ref<const std::string&>().empty()) return false;
+    out.push_back({std::move(*pod), node.get<std::string>()});
   }
   return true;
 }
@@ -82,7 +108,7 @@ bool read_allocation(const nlohmann::json& value, api::AllocationResult& out) {
   return true;
 }
 
-Result<Promise> read_promise(const api::Condition& condition, const std::string& uid) {
+Result<Promise> read_promise(const api::Condition& condition, const api::ObjectMeta& pod) {
   const auto broken = [](const std::string& what) {
     return fail(Code::kInvalidArgument, "the condition " + std::string(kPromiseCondition) + " " + what);
   };
@@ -93,8 +119,13 @@ Result<Promise> read_promise(const api::Condition& condition, const std::string&
   promise.proven = condition.status == "True";
   Timestamp since;
   if (!read_text(record, "pod", promise.pod_uid)) return broken("does not say whose it is");
-  if (promise.pod_uid != uid) return broken("is that of another pod");
-  if (!read_text(record, "node", promise.node)) return broken("names no node");
+  if (promise.pod_uid != pod.uid) return broken("is that of another pod");
+  if (const auto places = record.find("places"); places != record.end()) {
+    if (record.contains("node") || !read_places(*places, pod.ns, promise.places))
+      return broken("has no readable list of places");
+  } else if (!read_text(record, "node", promise.node)) {
+    return broken("names no node");
+  }
   if (!read_text(record, "since", promise.since) || !parse_rfc3339(promise.since, since))
     return broken("does not say since when it is");
   if (!read_instances(record, "victims", promise.victims) ||
@@ -116,7 +147,12 @@ bool has_promise(const api::Pod& pod) {
 std::optional<Result<Promise>> promise_of(const api::Pod& pod) {
   const api::Condition* condition = find(pod);
   if (condition == nullptr) return std::nullopt;
-  return read_promise(*condition, pod.metadata.uid);
+  return read_promise(*condition, pod.metadata);
+}
+
+std::vector<Promise::Place> places_of(const Promise& promise, const api::Pod& pod) {
+  if (promise.of_group()) return promise.places;
+  return {{{pod.metadata.key(), pod.metadata.uid}, promise.node}};
 }
 
 Write write_promise(const View& view, const api::Pod& pod, Promise promise) {
@@ -130,7 +166,8 @@ Write write_promise(const View& view, const api::Pod& pod, Promise promise) {
   return apply_pod_status(pod, {std::string(kPromiseManager), promise.proven ? "prove-promise" : "promise", "", true},
                           [&](JsonText& out) {
                             write_conditions(out, condition, format_rfc3339(view.now()));
-                            out.member("nominatedNodeName", promise.node);
+                            for (const Promise::Place& place : places_of(promise, pod))
+                              if (place.pod.uid == pod.metadata.uid) out.member("nominatedNodeName", place.node);
                           });
 }
 

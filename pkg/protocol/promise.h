@@ -1,6 +1,7 @@
-// The promise of a pod that takes the place of others, as it is written down: a condition of ours in the pod's status,
-// beside status.nominatedNodeName, both under a field manager of their own. Tenants with the role edit cannot write
-// pods/status, and the record ends with the pod.
+// The promise of a pod, or of a group of pods, that takes the place of others, as it is written down: a condition of
+// ours in the pod's status, beside status.nominatedNodeName, both under a field manager of their own. A group has one
+// record, in the status of one of its pods: so it is written, kept and dropped as a whole. Tenants with the role edit
+// cannot write pods/status, and the record ends with the pod.
 //
 //   if (const std::optional<Result<Promise>> written = promise_of(pod)) ...
 //   outcome.add(write_promise(view, pod, promise));        // bound to this version of the pod
@@ -40,9 +41,19 @@ struct Instance {
   bool operator==(const Instance&) const = default;
 };
 
+// The most pods that are promised their places together: each of their decisions leaves out the places of all.
+inline constexpr size_t kMostPlaces = 128;
+
 struct Promise {
-  std::string pod_uid;  // whose it is: copied to another pod, or to a later one of the name, it is none
-  std::string node;
+  struct Place {
+    Instance pod;
+    std::string node;
+    bool operator==(const Place&) const = default;
+  };
+  std::string pod_uid;  // in whose status it is: copied to another pod, or to a later one of the name, it is none
+  std::string node;     // of that pod, which is promised a place alone; empty: `places` says who goes where
+  // Of a group: the members that are placed together, of one namespace. The pod with the record may be none of them.
+  std::vector<Place> places;
   std::map<std::string, api::AllocationResult> allocations;  // "namespace/name" of the claim; its devices alone
   std::vector<Instance> victims;
   std::vector<Instance> victim_claims;  // allocated claims that only victims use
@@ -50,7 +61,11 @@ struct Promise {
   // Seen in the stream at its own write, without another one that excludes it: evictions may begin.
   bool proven = false;
   bool operator==(const Promise&) const = default;
+  bool of_group() const { return node.empty(); }
 };
+
+// Who goes where, `pod` being the one that has the record.
+std::vector<Promise::Place> places_of(const Promise& promise, const api::Pod& pod);
 
 // Nothing: the pod has none. An error: it cannot be read, or is another pod's.
 std::optional<Result<Promise>> promise_of(const api::Pod& pod);

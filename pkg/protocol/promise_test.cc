@@ -43,7 +43,7 @@ api::Pod after(const reconcile::Write& write) {
   const json& condition = status.at("conditions").at(0);
   pod.conditions.push_back({condition.at("type"), condition.at("status"), condition.at("reason"),
                             condition.at("message"), condition.at("lastTransitionTime"), 0});
-  pod.nominated_node_name = status.at("nominatedNodeName");
+  pod.nominated_node_name = status.value("nominatedNodeName", "");
   return pod;
 }
 
@@ -101,6 +101,42 @@ TEST(Promise, WhatIsNotUnderstoodIsRefused) {
     EXPECT_TRUE(has_promise(pod));
     EXPECT_FALSE(*promise_of(pod)) << text.substr(0, 200);
   }
+}
+
+// One record says it of all members; the pod that has it may be none of them, and then it is nominated for no node.
+TEST(Promise, OfAGroupIsOneRecord) {
+  const MemoryView view;
+  Promise promise = some();
+  promise.node.clear();
+  promise.places = {{{"ml/p", "p-uid"}, "n1"}, {{"ml/q", "q-uid"}, "n2"}};
+  api::Pod pod = after(write_promise(view, waiting(), promise));
+  EXPECT_EQ(pod.nominated_node_name, "n1");
+  auto read = promise_of(pod);
+  ASSERT_TRUE(read && *read) << (*read).error().message();
+  EXPECT_EQ(**read, promise);
+  EXPECT_EQ(places_of(**read, pod), promise.places);
+  promise.places.erase(promise.places.begin());
+  pod = after(write_promise(view, waiting(), promise));
+  EXPECT_EQ(pod.nominated_node_name, "");
+  ASSERT_TRUE(*promise_of(pod));
+
+  const json record = json::parse(pod.conditions[0].message);
+  for (const json& places :
+       {json::object(), json::array(), json(3), json{{"ml/q", "n1"}}, json{{"other/q/q-uid", "n1"}},
+        json{{"ml/q/1", "n1"}, {"ml/q/2", "n1"}}, json{{"ml/q/q-uid", ""}}, json{{"ml/q/q-uid", 3}}}) {
+    json other = record;
+    other["places"] = places;
+    pod.conditions[0].message = other.dump();
+    EXPECT_FALSE(*promise_of(pod)) << places.dump();
+  }
+  json both = record;
+  both["node"] = "n1";
+  pod.conditions[0].message = both.dump();
+  EXPECT_FALSE(*promise_of(pod));
+  json many = record;
+  for (size_t i = 0; i <= kMostPlaces; ++i) many["places"]["ml/q" + std::to_string(i) + "/u"] = "n1";
+  pod.conditions[0].message = many.dump();
+  EXPECT_FALSE(*promise_of(pod));
 }
 
 // Copied to another pod, or to a later one of the name.

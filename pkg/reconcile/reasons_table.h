@@ -233,11 +233,12 @@ inline constexpr std::array kConditionMeanings = std::to_array<ConditionMeaning>
      "Bind mode: a request for the pod has failed for more than 15 s, at which the server answers; the message quotes "
      "it"},
     {"dra-controller-manager/Promise", "Pod", "Unknown", "Promised",
-     "`--preemption=on`: the place that the pod gets when pods of lower priority have gone, and who they are; not "
+     "`--preemption=on`: the place that the pod, or each member of its group, gets when pods of lower priority have "
+     "gone, and who they are; not "
      "proven yet, so nobody goes for it. The message is for the manager"},
     {"dra-controller-manager/Promise", "Pod", "True", "Promised",
-     "The same, proven: those who are named go, one by one. It ends when the pod is bound, or when it no longer "
-     "stands"},
+     "The same, proven: those who are named go, one by one. It ends when the pod, or the group, is bound, or when it "
+     "no longer stands"},
     {"DisruptionTarget", "Pod", "True", "PreemptionByScheduler",
      "The pod is about to be deleted: a pod of higher priority takes its place (`--preemption=on`)"},
     {"DisruptionTarget", "Pod", "True", "DeletionByDeviceTaintManager",

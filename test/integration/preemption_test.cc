@@ -4,6 +4,7 @@
 
 #include <cstdio>
 
+#include "pkg/protocol/avoided.h"
 #include "pkg/protocol/promise.h"
 #include "test/integration/preempting.h"
 
@@ -69,6 +70,72 @@ TEST_F(Preemption, TwoPodsOfOnePriorityTakeTwoVictims) {
   EXPECT_TRUE(within(30s, [&] { return bound("high0") && bound("high1"); })) << cluster().verdict();
   EXPECT_EQ(gone({"low0", "low1", "mid0", "mid1"}), (Names{"low0", "low1"}));
   EXPECT_EQ(writes("preemption/preempt"), 2u);
+}
+
+// Nobody has to go for a device that the pod would not get: it could not be prepared for another pod of its owner.
+TEST_F(Preemption, NobodyGoesForADeviceThatThePodAvoids) {
+  begin_preempting(1);
+  fill({"low0", "low1", "low2", "low3"});
+  const std::string device = get_claim(generated("low3"))->status.allocation->results.at(0).device;
+  Json made = pod_of_rank("high0", {from_template("gpu", "one-gpu")});
+  const protocol::AvoidedDevice avoided{{std::string(kDriver), node_name(0), device},
+                                        Timestamp(cluster().plane().clock().wall_now()) + 10min};
+  made["metadata"]["annotations"] = {{protocol::kAvoidedDevices, protocol::avoided_text({avoided})}};
+  api().create(made);
+  EXPECT_TRUE(within(20s, [&] { return bound("high0"); })) << cluster().verdict();
+  EXPECT_EQ(gone({"low0", "low1", "low2", "low3"}), Names{"low2"}) << "the youngest but one";
+}
+
+// A device in quarantine is free, and nobody gets it: the pod takes the place of another one.
+TEST_F(Preemption, ADeviceInQuarantineIsNoReasonToWait) {
+  kubelets_ = false;
+  nodes_ = 1;
+  begin(Claims::kOwn, /*manager=*/false);
+  create_priorities(api());
+  api().merge(
+      Api::path("Namespace", "default"),
+      {{"metadata",
+        {{"labels", {{"dra-controller-manager/preemption", "true"}, {"dra-controller-manager/recover", "true"}}}}}});
+  start_manager([](manager::ManagerOptions& options) {
+    switch_on(options);
+    options.settings.flags["recover-failed-prepares"] = "on";
+  });
+  const Json labels{{"app", "set"}};
+  const Json from{{"metadata", {{"labels", labels}}}, {"spec", {{"containers", {{{"name", "c"}, {"image", "i"}}}}}}};
+  const Json owner =
+      api().create({{"apiVersion", "apps/v1"},
+                    {"kind", "ReplicaSet"},
+                    {"metadata", {{"name", "set"}, {"namespace", "default"}}},
+                    {"spec", {{"replicas", 0}, {"selector", {{"matchLabels", labels}}}, {"template", from}}}});
+  Json broken = pod_of_rank("low9", {from_template("gpu", "one-gpu")});
+  broken["metadata"]["ownerReferences"] = {{{"apiVersion", "apps/v1"},
+                                            {"kind", "ReplicaSet"},
+                                            {"name", "set"},
+                                            {"uid", owner["metadata"]["uid"]},
+                                            {"controller", true}}};
+  api().create(broken);
+  ASSERT_TRUE(soon([&] { return bound("low9"); }));
+  const std::string device = get_claim(generated("low9"))->status.allocation->results.at(0).device;
+  const Json health{{"resourceID", std::string(kDriver) + "/" + node_name(0) + "/" + device}, {"health", "Unhealthy"}};
+  api().merge(Api::path("Pod", "low9") + "/status",
+              {{"status",
+                {{"containerStatuses",
+                  {{{"name", "c"},
+                    {"image", "i"},
+                    {"imageID", ""},
+                    {"restartCount", 0},
+                    {"ready", false},
+                    {"allocatedResourcesStatus", {{{"name", "claim:gpu"}, {"resources", {health}}}}}}}}}}});
+  ASSERT_TRUE(within(60s, [&] { return writes("recovery/recover") == 1; }));
+  api().remove_now(Api::path("Pod", "low9"));
+  for (const char* name : {"low0", "mid1", "mid2"}) {
+    create(name);
+    ASSERT_TRUE(soon([&] { return bound(name); })) << name;
+    api().merge(Api::path("Pod", name) + "/status", {{"status", {{"phase", "Running"}}}});
+  }
+  create("high0");
+  EXPECT_TRUE(within(30s, [&] { return gone({"low0", "mid1", "mid2"}).size() == 1; }));
+  EXPECT_EQ(gone({"low0", "mid1", "mid2"}), Names{"low0"});
 }
 
 // CPU alone: only where a taint keeps pods of other schedulers away.

@@ -339,6 +339,34 @@ void play_preemption(Stage& s) {
   s.end(rest);
 }
 
+// A group of two takes the place of two of four.
+void play_group_preemption(Stage& s) {
+  s.api().create(claim_template("one-gpu"));
+  create_priorities(s.api());
+  s.api().merge(Api::path("Namespace", "default"),
+                {{"metadata", {{"labels", {{"dra-controller-manager/preemption", "true"}}}}}});
+  s.begin();
+  const auto low = names("low", 4), high = names("high", 2);
+  for (const auto& name : low) s.api().create(pod_of_rank(name, {from_template("gpu", "one-gpu")}));
+  s.await("the low ones bound", [&] { return s.all_bound(low); });
+  for (const auto& name : high)
+    s.api().create(member_of_job(pod_of_rank(name, {from_template("gpu", "one-gpu")}), "pair", 2));
+  s.await("the group bound", [&] { return s.all_bound(high); });
+  s.await("its promise ended", [&] {
+    return std::none_of(high.begin(), high.end(), [&](const std::string& name) {
+      return protocol::has_promise(*s.watchdog().pod("default/" + name));
+    });
+  });
+  const auto left = std::count_if(low.begin(), low.end(),
+                                  [&](const std::string& name) { return s.watchdog().pod("default/" + name); });
+  s.await("nobody evicted in vain", [&] { return left == 2; });
+  s.check();
+  auto rest = high;
+  for (const auto& name : low)
+    if (s.watchdog().pod("default/" + name)) rest.push_back(name);
+  s.end(rest);
+}
+
 // Three pods share a claim. kube-scheduler takes them out of reservedFor again and again (Unreserve), and all but one
 // end; then the claim is deleted. The last living pod keeps the device.
 void play_shared(Stage& s) {
@@ -446,6 +474,8 @@ std::vector<Scenario> make_scenarios() {
   four.nodes = 1;
   four.devices = 4;
   all.push_back({"preemption", four, [](ProcessOptions& process) { switch_on(process.manager); }, play_preemption});
+  all.push_back(
+      {"grouppreemption", four, [](ProcessOptions& process) { switch_on(process.manager); }, play_group_preemption});
   for (Scenario& scenario : feature_scenarios()) all.push_back(std::move(scenario));
   for (Scenario& scenario : group_claim_scenarios()) all.push_back(std::move(scenario));
   return all;

@@ -1,10 +1,11 @@
-// PromisedDevices: devices that were promised to waiting pods (--preemption=on, pkg/protocol/promise.h), which pods of
-// no higher priority must leave.
+// PromisedDevices: devices that were promised to waiting pods and groups (--preemption=on, pkg/protocol/promise.h),
+// which pods of no higher priority must leave. What a group was promised of its nodes is told to the nodes' chooser.
 //
 // Derived from the pods as the events of the controller show them; nothing is lost by a restart. A promise counts while
 // its pod waits and is ours to bind; whether it stands is judged by the controller preemption, which withdraws it
-// otherwise. Devices that somebody holds are not kept: their claim has them. At most protocol::kMostPromises count,
-// half of them of one namespace. Not thread-safe.
+// otherwise. That of a group lasts until the controller preemption removes it, also
+// when the pod that has the record is bound before the others. Devices that somebody holds are not kept: their claim
+// has them. At most protocol::kMostPromises count, half of them of one namespace. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +17,10 @@
 #include "pkg/api/core.h"
 #include "pkg/api/resource.h"
 #include "pkg/inventory/inventory.h"
+#include "pkg/nodes/node_chooser.h"
+#include "pkg/protocol/promise.h"
 #include "pkg/reconcile/effect.h"
+#include "pkg/reconcile/view.h"
 
 namespace dra::allocation {
 
@@ -28,21 +32,28 @@ inline constexpr std::string_view kPromisedToPods = "devices-promised-to-pods";
 class PromisedDevices {
  public:
   // A pod came, changed or went (`after` null). Returns the causes that are satisfied now, to be unparked.
-  std::set<reconcile::Cause> pod_changed(const api::Pod* before, const api::Pod* after, const Options& options);
+  std::set<reconcile::Cause> pod_changed(const reconcile::View& view, const api::Pod* before, const api::Pod* after,
+                                         const Options& options, nodes::NodeChooser& nodes);
   bool empty() const { return promised_.empty(); }
-  // Promised to other pods than the one of this uid, which has this priority, and held by nobody.
-  api::AllocationResult promised_from(int64_t priority, std::string_view uid,
+  // Promised to other pods than this one, and to other groups than its own, and held by nobody; from pods of this
+  // priority.
+  api::AllocationResult promised_from(int64_t priority, const api::Pod& pod,
                                       const inventory::Inventory& inventory) const;
 
  private:
   struct One {
     std::string ns;
+    std::string group;  // its key, where the promise is a group's
     int64_t priority = 0;
     api::AllocationResult devices;
+    std::vector<protocol::Instance> pods;  // of the group
   };
   bool within_limits(const api::Pod& pod) const;
+  static void tell(const reconcile::View& view, const std::string& owner, const One& one,
+                   const std::vector<protocol::Instance>& before, const std::vector<protocol::Promise::Place>& places,
+                   nodes::NodeChooser& nodes);
 
-  std::map<std::string, One, std::less<>> promised_;  // by uid of the pod
+  std::map<std::string, One, std::less<>> promised_;  // by uid of the pod that has the record
 };
 
 }  // namespace dra::allocation

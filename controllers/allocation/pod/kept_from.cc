@@ -65,7 +65,7 @@ KeptDevices::Kept kept_devices_of(const PodContext& context, int64_t priority) {
     kept = devices.kept_from(priority, group ? group->key() : "", context.view.now(), context.tools.inventory);
   }
   if (!context.tools.promised.empty())
-    kept.promised = context.tools.promised.promised_from(priority, context.pod.metadata.uid, context.tools.inventory);
+    kept.promised = context.tools.promised.promised_from(priority, context.pod, context.tools.inventory);
   if (context.tools.kept_claims.holds()) {
     const api::AllocationResult held = context.tools.kept_claims.held_from(priority, context.pod.metadata.uid,
                                                                            context.view.now(), context.tools.inventory);

@@ -264,7 +264,11 @@ void EvictionWorld::add_promises() {
   });
   for (Promised& one : all) {
     preempt::Promise& promise = world_->promises.emplace_back();
-    promise.placements[one.pod->metadata.key()] = one.promise.node;
+    for (const protocol::Promise::Place& place : protocol::places_of(one.promise, *one.pod)) {
+      const auto known = state_.objects.pods.find(place.pod.key);
+      if (known != state_.objects.pods.end() && known->second->metadata.uid == place.pod.uid)
+        promise.placements[place.pod.key] = place.node;
+    }
     promise.allocations = std::move(one.promise.allocations);
     for (const protocol::Instance& victim : one.promise.victims) {
       const auto known = state_.objects.pods.find(victim.key);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "pkg/inspect/state/state.h"
+#include "pkg/protocol/groups.h"
 #include "pkg/protocol/moves.h"
 
 namespace dra::inspect {
@@ -19,7 +20,7 @@ bool binds(const Promised& one, std::span<const api::Pod* const> pods) {
   int64_t lowest = INT64_MAX;
   for (const api::Pod* pod : pods) {
     if (pod == nullptr) return true;
-    if (pod->metadata.uid == one.pod->metadata.uid) return false;
+    if (one.is_for(*pod)) return false;
     lowest = std::min<int64_t>(lowest, pod->priority);
   }
   return pods.empty() || one.pod->priority >= lowest;
@@ -27,12 +28,26 @@ bool binds(const Promised& one, std::span<const api::Pod* const> pods) {
 
 }  // namespace
 
+bool Promised::is_for(const api::Pod& other) const {
+  if (other.metadata.uid == pod->metadata.uid) return true;
+  if (!promise.of_group()) return false;
+  const std::optional<protocol::GroupRef> group = protocol::group_of(*pod);
+  return group && protocol::group_of(other) == group;
+}
+
+std::string owner_of(const Promised& one) {
+  const std::optional<protocol::GroupRef> group = one.promise.of_group() ? protocol::group_of(*one.pod) : std::nullopt;
+  return group ? group->shown() : "pod " + one.pod->metadata.key();
+}
+
 std::vector<Promised> promised_pods(const Objects& objects) {
   std::vector<Promised> all;
   for (const auto& [key, pod] : objects.pods) {
-    if (!pod->node_name.empty() || pod->done() || pod->metadata.deleting()) continue;
+    if (pod->done() || pod->metadata.deleting()) continue;
     auto written = protocol::promise_of(*pod);
-    if (all.size() < protocol::kMostPromises && written && *written && may_preempt(objects, pod->metadata.ns))
+    // That of a group outlasts the binding of the pod that has it.
+    if (!written || !*written || (!pod->node_name.empty() && !(*written)->of_group())) continue;
+    if (all.size() < protocol::kMostPromises && may_preempt(objects, pod->metadata.ns))
       all.push_back({pod.get(), std::move(**written)});
   }
   return all;
@@ -49,18 +64,25 @@ KeptPromises::KeptPromises(State& state, std::span<const api::Pod* const> pods) 
   outermost_ = state.keeps_promises = true;
   api::AllocationResult kept;
   for (const Promised& one : state.promises) {
-    // One that was placed by an earlier decision has its devices.
-    if (state.cluster.pod(one.pod->metadata.uid) != nullptr || !binds(one, pods)) continue;
+    if (!binds(one, pods)) continue;
+    std::vector<protocol::Promise::Place> places = protocol::places_of(one.promise, *one.pod);
+    // Those that were placed by an earlier decision have their devices.
+    std::erase_if(places, [&](const auto& place) { return state.cluster.pod(place.pod.uid) != nullptr; });
+    if (places.empty()) continue;
     for (const auto& [claim, allocation] : one.promise.allocations)
       for (const api::DeviceRequestAllocationResult& result : allocation.results)
         if (!result.admin_access &&
             (result.share_id || state.inventory.holders({result.driver, result.pool, result.device}).empty()))
           kept.results.push_back(result);
-    if (!state.cluster.find_node(one.promise.node)) continue;
-    api::Pod promised = *one.pod;
-    promised.metadata.uid = "promised/" + one.pod->metadata.uid;
-    state.cluster.set_pod(promised, one.promise.node, true);
-    placed_.push_back(std::move(promised.metadata.uid));
+    for (const protocol::Promise::Place& place : places) {
+      const auto known = state.objects.pods.find(place.pod.key);
+      if (known == state.objects.pods.end() || known->second->metadata.uid != place.pod.uid) continue;
+      if (!state.cluster.find_node(place.node)) continue;
+      api::Pod promised = *known->second;
+      promised.metadata.uid = "promised/" + place.pod.uid;
+      state.cluster.set_pod(promised, place.node, true);
+      placed_.push_back(std::move(promised.metadata.uid));
+    }
   }
   devices_ = !kept.results.empty();
   if (devices_) state.inventory.assume(kPromisedToPods, kept);

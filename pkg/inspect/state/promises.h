@@ -1,5 +1,5 @@
-// Promises that the manager gave to waiting pods (--preemption=on): which there are, and what of them a decision about
-// another pod counts as held.
+// Promises that the manager gave to waiting pods and groups (--preemption=on): which there are, and what of them a
+// decision about another pod counts as held.
 //
 // Whether a promise stands is the manager's judgement (docs/design/preemption.md); it withdraws the others within
 // seconds. Here those are left out that cannot stand: of pods that do not wait, of another pod, unreadable ones (of
@@ -20,9 +20,13 @@ namespace dra::inspect {
 class State;
 
 struct Promised {
-  const api::Pod* pod = nullptr;  // of the Objects
+  const api::Pod* pod = nullptr;  // of the Objects: the one that has the record, perhaps for its group
   protocol::Promise promise;
+  // The pod is who was promised it: the one with the record, one that gets a place, or a member of the same group.
+  bool is_for(const api::Pod& other) const;
 };
+// "pod ml/p", or "group ml/train".
+std::string owner_of(const Promised& one);
 
 // In the order of the pods' names; at most protocol::kMostPromises.
 std::vector<Promised> promised_pods(const Objects& objects);

@@ -1,6 +1,7 @@
 #include "pkg/inspect/verbs/promised.h"
 
 #include <algorithm>
+#include <set>
 
 #include "pkg/base/strings.h"
 #include "pkg/inspect/verbs/judge.h"
@@ -36,59 +37,63 @@ std::vector<std::string> victims_left(const Objects& objects, const protocol::Pr
 
 }  // namespace
 
-std::map<inventory::DeviceName, const api::Pod*> promised_devices(const std::vector<Promised>& all) {
-  std::map<inventory::DeviceName, const api::Pod*> owners;
+std::map<inventory::DeviceName, const Promised*> promised_devices(const std::vector<Promised>& all) {
+  std::map<inventory::DeviceName, const Promised*> owners;
   for (const Promised& one : all)
     for (const auto& [claim, allocation] : one.promise.allocations)
       for (const auto& result : allocation.results)
-        if (!result.admin_access) owners.try_emplace({result.driver, result.pool, result.device}, one.pod);
+        if (!result.admin_access) owners.try_emplace({result.driver, result.pool, result.device}, &one);
   return owners;
 }
 
 void say_promise(Answer& answer, const Objects& objects, const api::Pod& pod) {
   for (const Promised& one : promised_pods(objects)) {
-    if (one.pod != &pod) continue;
+    if (!one.is_for(pod)) continue;
+    std::set<std::string> distinct;
+    for (const protocol::Promise::Place& place : protocol::places_of(one.promise, *one.pod))
+      distinct.insert(place.node);
+    const std::vector<std::string> nodes(distinct.begin(), distinct.end());
     const std::vector<std::string> devices = devices_of(one.promise);
     const std::vector<std::string> left = victims_left(objects, one.promise);
     answer.say({"Promised",
-                "Node " + one.promise.node + (devices.empty() ? "" : " with " + listed(devices)) +
-                    " was promised to pod " + pod.metadata.key() + " " + age_text(one.promise.since, objects.taken) +
-                    " ago" +
+                (nodes.size() == 1 ? "Node " : "Nodes ") + listed(nodes) +
+                    (devices.empty() ? "" : " with " + listed(devices)) + (nodes.size() == 1 ? " was" : " were") +
+                    " promised to " + owner_of(one) + " " + age_text(one.promise.since, objects.taken) + " ago" +
                     (left.empty() ? ": whose place it takes are gone, or not visible."
                                   : ", in the place of " + listed(left) + ".") +
                     (one.promise.proven ? "" : " The promise is not proven yet, so nobody has been told to go."),
-                ref_of(pod),
+                ref_of(*one.pod),
                 "status.conditions[" + std::string(protocol::kPromiseCondition) + "]",
                 {{"devices", devices.size()}, {"pods", left.size()}},
-                {{"nodes", {one.promise.node}}, {"devices", devices}, {"pods", left}}});
+                {{"nodes", nodes}, {"devices", devices}, {"pods", left}}});
   }
 }
 
 bool note_promises(Answer& answer, const Objects& objects) {
   std::vector<std::string> names;
   for (const Promised& one : proven_promises(objects))
-    names.push_back(one.pod->metadata.key() + " (priority " + std::to_string(one.pod->priority) + ")");
+    names.push_back(owner_of(one) + " (priority " + std::to_string(one.pod->priority) + ")");
   if (names.empty()) return false;
   const bool one = names.size() == 1;
-  answer.notes.push_back("kept: what the manager promised to " + std::string(one ? "pod " : "pods ") + listed(names) +
-                         ", which " + (one ? "takes" : "take") + " the place of others");
+  answer.notes.push_back("kept: what the manager promised to " + listed(names) + ", which " + (one ? "takes" : "take") +
+                         " the place of others");
   return true;
 }
 
 bool say_kept_from(Answer& answer, const State& state, const api::Pod& pod) {
   std::vector<std::string> names, owners;
-  for (const auto& [device, owner] : promised_devices(promised_pods(state.objects))) {
-    if (owner == &pod || owner->priority < pod.priority) continue;
+  const std::vector<Promised> all = promised_pods(state.objects);
+  for (const auto& [device, owner] : promised_devices(all)) {
+    if (owner->is_for(pod) || owner->pod->priority < pod.priority) continue;
     if (const auto known = state.inventory.device(device); !known || !known->holders.empty()) continue;
     names.push_back(device.text());
-    const std::string text = owner->metadata.key() + " (priority " + std::to_string(owner->priority) + ")";
+    const std::string text = owner_of(*owner) + " (priority " + std::to_string(owner->pod->priority) + ")";
     if (std::find(owners.begin(), owners.end(), text) == owners.end()) owners.push_back(text);
   }
   if (names.empty()) return false;
   answer.say({"DevicesPromised",
               counted(names.size(), "device") + (names.size() == 1 ? " is" : " are") + " free and kept for " +
-                  (owners.size() == 1 ? "pod " : "pods ") + listed(owners) +
-                  ", which take the place of others: " + listed(names) + ".",
+                  listed(owners) + ", which take the place of others: " + listed(names) + ".",
               ref_of(pod),
               "",
               {{"devices", names.size()}},

@@ -12,10 +12,10 @@
 
 namespace dra::inspect {
 
-// By device: the first of the pods to which it was promised.
-std::map<inventory::DeviceName, const api::Pod*> promised_devices(const std::vector<Promised>& all);
+// By device: the first promise that has it.
+std::map<inventory::DeviceName, const Promised*> promised_devices(const std::vector<Promised>& all);
 
-// Says what the pod was promised, and who goes for it; nothing if it has no promise.
+// Says what the pod, or its group, was promised, and who goes for it; nothing if it has no promise.
 void say_promise(Answer& answer, const Objects& objects, const api::Pod& pod);
 
 // The devices that nobody holds and that are promised to other pods, whose priority is not lower. Says so; false: none.

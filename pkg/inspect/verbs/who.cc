@@ -31,9 +31,10 @@ struct ListedDevice {
   const api::Device* device = nullptr;
   inventory::PoolState pool_state = inventory::PoolState::kComplete;
   inventory::DeviceInfo info;
-  std::string parent;  // the counter set it draws on
-  double share = 0;    // of that set, at most
-  const api::Pod* promised = nullptr;
+  std::string parent;                  // the counter set it draws on
+  double share = 0;                    // of that set, at most
+  const api::Pod* promised = nullptr;  // who has the record
+  std::string promised_to{};           // in words
 };
 
 // How much of the counter set the device takes: the largest fraction over its counters.
@@ -57,15 +58,18 @@ double share_of(const api::ResourceSlice& slice, const api::DeviceCounterConsump
 
 std::vector<ListedDevice> devices_on(State& state, const std::string& node, const api::StringMap& labels) {
   std::vector<ListedDevice> listed;
-  const auto promised = promised_devices(promised_pods(state.objects));
+  const std::vector<Promised> all = promised_pods(state.objects);
+  const auto promised = promised_devices(all);
   for (const auto& [pool, slices] : slices_by_pool(state.objects)) {
     const auto info = state.inventory.pool_on(pool.first, pool.second, node);
     for (const api::ResourceSlice* slice : slices)
       for (const api::Device& device : slice->devices) {
         if (!usable_on(*slice, device, node, labels)) continue;
         ListedDevice one{slice, &device, info ? info->state : inventory::PoolState::kInvalid, {}, "", 0};
-        if (const auto owner = promised.find({pool.first, pool.second, device.name}); owner != promised.end())
-          one.promised = owner->second;
+        if (const auto owner = promised.find({pool.first, pool.second, device.name}); owner != promised.end()) {
+          one.promised = owner->second->pod;
+          one.promised_to = owner_of(*owner->second);
+        }
         if (auto known = state.inventory.device_on({pool.first, pool.second, device.name}, node))
           one.info = std::move(*known);
         if (!device.consumes_counters.empty()) {
@@ -123,7 +127,8 @@ void add_device_rows(Table& table, const State& state, const std::string& node, 
   if (device.info.held_as)
     for (const std::string& uid : device.info.held_as->claims) holders.push_back({uid, "-"});
   if (holders.empty() && device.promised != nullptr && device.info.available)
-    return row(kNone, {device.promised->metadata.key()}, kNone, kNone);
+    return row(kNone, {device.promised_to.starts_with("pod ") ? device.promised_to.substr(4) : device.promised_to},
+               kNone, kNone);
   if (holders.empty()) return row(kNone, {}, kNone, kNone);
   for (const Shown& holder : holders) {
     const auto claim = state.objects.claim_by_uid.find(holder.claim_uid);
@@ -230,13 +235,13 @@ Result<Answer> who_is_on(State& state, const std::string& node, const std::strin
   const bool unseen = state.objects.hides("resourceslices");
   for (const ListedDevice& device : devices)
     if (device.promised != nullptr && !device.info.holders.empty() && (wanted.empty() || device.device->name == wanted))
-      answer.say_after({"DevicePromised",
-                        device.device->name + " is promised to pod " + device.promised->metadata.key() +
-                            ", once those who hold it have gone",
-                        ref_of(*device.promised),
-                        "",
-                        {},
-                        {{"devices", {device.device->name}}}});
+      answer.say_after(
+          {"DevicePromised",
+           device.device->name + " is promised to " + device.promised_to + ", once those who hold it have gone",
+           ref_of(*device.promised),
+           "",
+           {},
+           {{"devices", {device.device->name}}}});
   if (table.rows.empty())
     answer.say(
         {unseen ? "NotVisible" : "NoDevices",
