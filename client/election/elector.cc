@@ -80,8 +80,12 @@ void Elector::looked(Result<std::string> answer) {
     schedule(later);
     return;
   }
+  const std::map<std::string, std::string> ours = observed_.annotations;
   observe(std::move(*record));
   if (!running_) return;
+  if (leading_ && observed_.holder == options_.identity && observed_.annotations != ours &&
+      callbacks_.on_annotations_changed)
+    callbacks_.on_annotations_changed(ours, observed_.annotations);
   if (leading_ && observed_.holder != options_.identity) {
     lose("the lease is held by \"" + observed_.holder + "\" now");
     if (!running_) return;

@@ -41,6 +41,10 @@ struct ElectorCallbacks {
   std::function<void(const std::string& why)> on_stopped;
   // Another identity holds the lease ("" if nobody does).
   std::function<void(const std::string& holder)> on_new_leader;
+  // While we lead somebody else wrote the lease, without taking it: its annotations as we wrote them last, and as they
+  // are now. Our next renewal keeps what ElectorOptions::annotations does not name.
+  std::function<void(const std::map<std::string, std::string>& ours, const std::map<std::string, std::string>& now)>
+      on_annotations_changed;
   // Called when a renewal needs a GET first, for leader_election_slowpath_total.
   std::function<void()> on_slow_path;
 };

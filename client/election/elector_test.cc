@@ -49,6 +49,7 @@ struct Candidate {
       last_why = why;
       stopped_at = world.clock.mono_now();
     };
+    on.on_annotations_changed = [this](const auto& ours, const auto& now) { changes.emplace_back(ours, now); };
     elector = std::make_unique<Elector>(w.reactor, client, random, options, on);
   }
   World& world;
@@ -57,6 +58,7 @@ struct Candidate {
   RestClient client;
   std::unique_ptr<Elector> elector;
   std::map<std::string, std::string> notes;
+  std::vector<std::pair<std::map<std::string, std::string>, std::map<std::string, std::string>>> changes;
   int terms = 0;
   std::string log;
   std::string last_why;
@@ -85,6 +87,30 @@ TEST(Elector, CreatesTheLeaseAndRenewsIt) {
   EXPECT_EQ(w.lease()["leaseTransitions"], 0);
   EXPECT_EQ(w.lease()["acquireTime"], first);
   EXPECT_EQ(a.log, "+");
+}
+
+TEST(Elector, TellsWhatOthersWroteWhileItLeads) {
+  World w;
+  const auto annotate = [&](const char* annotations) {
+    json now = json::parse(w.server.get(kPath, "kube-system", "lock"));
+    now["metadata"]["annotations"] = json::parse(annotations);
+    w.server.put(kPath, "kube-system", "lock", now.dump());
+  };
+  Candidate a(w, "a"), b(w, "b");
+  a.notes = b.notes = {{"kept", "x"}};
+  a.elector->start();
+  w.reactor.run_until_idle();
+  b.elector->start();
+  w.reactor.advance(1min);
+  EXPECT_TRUE(a.changes.empty()) << "its own renewals";
+  annotate(R"({"kept":"y","why":"chart"})");
+  w.reactor.advance(5s);
+  ASSERT_EQ(a.changes.size(), 1u);
+  EXPECT_EQ(a.changes[0].first, (std::map<std::string, std::string>{{"kept", "x"}}));
+  EXPECT_EQ(a.changes[0].second, (std::map<std::string, std::string>{{"kept", "y"}, {"why", "chart"}}));
+  w.reactor.advance(1min);
+  EXPECT_EQ(a.changes.size(), 1u);
+  EXPECT_TRUE(b.changes.empty()) << "who does not lead has written nothing";
 }
 
 // A renewal writes the whole object: what the chart, or an administrator, has put there stays.

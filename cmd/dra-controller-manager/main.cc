@@ -202,6 +202,9 @@ class Process {
       manager_->stop_leading();
     };
     callbacks.on_new_leader = [](const std::string& holder) { log::info("Leader seen", {{"holder", holder}}); };
+    callbacks.on_annotations_changed = [this](const auto& ours, const auto& now) {
+      manager_->lease_annotations_changed(ours, now);
+    };
     callbacks.on_slow_path = [&slow = manager::slow_path_counter(registry_, flags_.lease_name)] { slow.increment(); };
     elector_ = std::make_unique<client::Elector>(reactor_, *election_client_, random_, options, callbacks);
     elector_->start();

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "pkg/protocol/avoided.h"
-
 namespace dra::recovery {
 
 using inventory::DeviceName;
@@ -41,6 +39,11 @@ std::vector<DeviceName> Quarantine::failed(const std::vector<DeviceName>& device
     if (suspects_.size() > kMostSuspects) suspects_.pop_front();
   }
   return fresh;
+}
+
+void Quarantine::release(const std::vector<protocol::AvoidedDevice>& devices) {
+  for (const protocol::AvoidedDevice& one : devices)
+    std::erase_if(kept_, [&](const Kept& kept) { return kept.name == one.name && kept.until == one.until; });
 }
 
 std::string Quarantine::text(Timestamp now) const {

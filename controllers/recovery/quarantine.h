@@ -15,6 +15,7 @@
 
 #include "pkg/base/timestamp.h"
 #include "pkg/inventory/device.h"
+#include "pkg/protocol/avoided.h"
 
 namespace dra::recovery {
 
@@ -29,6 +30,8 @@ class Quarantine {
   // that are in quarantine because of this.
   std::vector<inventory::DeviceName> failed(const std::vector<inventory::DeviceName>& devices, std::string_view ns,
                                             bool reported, Timestamp now);
+  // Somebody says that they are mended. The next failure counts as the first.
+  void release(const std::vector<protocol::AvoidedDevice>& devices);
   // Those that are in quarantine, in the form of protocol::avoided_text().
   std::string text(Timestamp now) const;
 

@@ -78,4 +78,16 @@ TEST(Quarantine, HoldsItsBoundsWhateverHappens) {
 }
 
 }  // namespace
+TEST(Quarantine, WhatIsReleasedByHandBeginsAnew) {
+  Quarantine quarantine;
+  const Timestamp start = Timestamp::at(1'700'000'000);
+  ASSERT_EQ(quarantine.failed({device(0)}, "a", true, start).size(), 1u);
+  quarantine.release({{device(0), start + kAvoidDevice + std::chrono::seconds(1)}});
+  EXPECT_NE(quarantine.text(start), "") << "another time of it";
+  quarantine.release({{device(0), start + kAvoidDevice}});
+  EXPECT_EQ(quarantine.text(start), "");
+  EXPECT_TRUE(quarantine.failed({device(0)}, "a", false, start).empty()) << "one namespace alone";
+  EXPECT_EQ(quarantine.failed({device(0)}, "b", false, start).size(), 1u);
+}
+
 }  // namespace dra::recovery::quarantine_test

@@ -83,6 +83,7 @@ std::string names_of(const std::vector<inventory::DeviceName>& devices) {
 // What nobody gets for a while. For the event: a clause, or nothing.
 std::string quarantine(const View& view, const api::Pod& pod, const Failures& failures, State& state,
                        ReconcileResult& out) {
+  state.quarantine.release(released_devices(view));
   const std::vector<inventory::DeviceName> fresh =
       state.quarantine.failed(failures.devices, pod.metadata.ns, failures.named, view.now());
   if (fresh.empty()) return "";

@@ -448,13 +448,33 @@ struct Manager::Impl {
     }
     protocol::ManagerNotes notes = lease_notes(options, lease_drivers, version);
     notes.usage = usage.trouble();
-    if (const auto kept = view.note(protocol::kQuarantine, protocol::kAvoidedByOwner)) notes.quarantine = kept->text;
+    notes.quarantine = protocol::avoided_text(protocol::quarantined_devices(view));
     if (controller_runs(options, kPreemptor)) {
       const std::string why = preflight.why_not(kPreemptor);
       notes.preempts = why.empty() ? "on" : "Nobody is evicted for pods of higher priority: " + why;
     }
     const api::StringMap all = protocol::annotations_of(notes);
     return {all.begin(), all.end()};
+  }
+
+  // Of what we wrote: what was added between a write of ours and this one is not known to whoever wrote it.
+  void lease_annotations_changed(const api::StringMap& ours, const api::StringMap& now) {
+    const auto listed = [this](const api::StringMap& annotations) {
+      return protocol::avoided_in(protocol::notes_of(annotations).quarantine, view.now());
+    };
+    const std::vector<protocol::AvoidedDevice> left = listed(now);
+    std::vector<protocol::AvoidedDevice> released = protocol::released_devices(view);
+    std::set<std::string> drivers;
+    for (protocol::AvoidedDevice& one : listed(ours)) {
+      if (std::any_of(left.begin(), left.end(), [&](const auto& other) { return other.name == one.name; })) continue;
+      log::info("Released from quarantine by hand", {{"device", one.name.text()}});
+      drivers.insert(one.name.driver);
+      released.push_back(std::move(one));
+    }
+    if (drivers.empty()) return;
+    memory.notes.put(std::string(protocol::kQuarantine), std::string(protocol::kReleasedByHand),
+                     {protocol::avoided_text(std::move(released)), reactor.clock().mono_now()});
+    for (const std::string& driver : drivers) runner.changed(reconcile::DevicesFreed{driver});
   }
 
   void refresh_metrics() {
@@ -570,6 +590,11 @@ bool Manager::idle() {
 
 Drivers Manager::drivers() const {
   return impl_->drivers();
+}
+
+void Manager::lease_annotations_changed(const std::map<std::string, std::string>& ours,
+                                        const std::map<std::string, std::string>& now) {
+  impl_->lease_annotations_changed({ours.begin(), ours.end()}, {now.begin(), now.end()});
 }
 
 std::map<std::string, std::string> Manager::lease_annotations(std::string_view version) {

@@ -71,6 +71,10 @@ class Manager {
   Drivers drivers() const;
   // For ElectorOptions::annotations (pkg/protocol/manager_lease.h). The drivers are looked at again after 30 s.
   std::map<std::string, std::string> lease_annotations(std::string_view version);
+  // For ElectorCallbacks::on_annotations_changed: devices that somebody took out of the annotation `quarantine` are
+  // released.
+  void lease_annotations_changed(const std::map<std::string, std::string>& ours,
+                                 const std::map<std::string, std::string>& now);
   // What must hold to be ready: the API is served, every store is synced.
   std::vector<HealthCheck> checks() const;
   bool ready() const;

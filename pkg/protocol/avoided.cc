@@ -39,9 +39,21 @@ std::vector<AvoidedDevice> own_avoided_devices(const reconcile::View& view, cons
   return avoided;
 }
 
+std::vector<AvoidedDevice> released_devices(const reconcile::View& view) {
+  const auto noted = view.note(kQuarantine, kReleasedByHand);
+  return noted ? avoided_in(noted->text, view.now()) : std::vector<AvoidedDevice>();
+}
+
 std::vector<AvoidedDevice> quarantined_devices(const reconcile::View& view) {
   const auto noted = view.note(kQuarantine, kAvoidedByOwner);
-  return noted ? avoided_in(noted->text, view.now()) : std::vector<AvoidedDevice>();
+  if (!noted) return {};
+  std::vector<AvoidedDevice> all = avoided_in(noted->text, view.now());
+  if (all.empty()) return all;
+  const std::vector<AvoidedDevice> released = released_devices(view);
+  std::erase_if(all, [&](const AvoidedDevice& one) {
+    return std::find(released.begin(), released.end(), one) != released.end();
+  });
+  return all;
 }
 
 std::vector<AvoidedDevice> avoided_devices(const reconcile::View& view, const api::Pod& pod) {

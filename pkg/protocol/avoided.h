@@ -30,11 +30,14 @@ inline constexpr std::string_view kWhyHeldBack = "avoided for this pod, since th
 struct AvoidedDevice {
   inventory::DeviceName name;
   Timestamp until;
+  bool operator==(const AvoidedDevice&) const = default;
 };
 // The topic of notes about owner_key()s; their text is that of the annotation.
 inline constexpr std::string_view kAvoidedByOwner = "avoided-devices";
 // In the place of an owner: what no pod gets (controllers/recovery/quarantine.h).
 inline constexpr std::string_view kQuarantine = "devices-in-quarantine";
+// The topic of a note about kQuarantine: those of it that somebody released by hand.
+inline constexpr std::string_view kReleasedByHand = "released-by-hand";
 
 // The devices of such a text that are avoided now; unreadable entries are left out.
 std::vector<AvoidedDevice> avoided_in(std::string_view text, Timestamp now);
@@ -42,8 +45,10 @@ std::vector<AvoidedDevice> avoided_in(std::string_view text, Timestamp now);
 std::vector<AvoidedDevice> avoided_devices(const api::Pod& pod, Timestamp now);
 // Those, and those of the note about the pod's controller. Each once.
 std::vector<AvoidedDevice> own_avoided_devices(const reconcile::View& view, const api::Pod& pod);
-// Those that nobody gets.
+// Those that nobody gets: of the note those that nobody released.
 std::vector<AvoidedDevice> quarantined_devices(const reconcile::View& view);
+// Those that were released, whose time is not over.
+std::vector<AvoidedDevice> released_devices(const reconcile::View& view);
 // Both. Each once.
 std::vector<AvoidedDevice> avoided_devices(const reconcile::View& view, const api::Pod& pod);
 // Adds those that are not there.

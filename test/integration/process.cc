@@ -115,7 +115,11 @@ void Process::start() {
   election_client_ = std::make_unique<client::RestClient>(guard_);
   client::ElectorOptions options;
   options.identity = options_.identity;
+  options.annotations = [this] { return manager_->lease_annotations("test"); };
   client::ElectorCallbacks callbacks;
+  callbacks.on_annotations_changed = [this](const auto& ours, const auto& now) {
+    manager_->lease_annotations_changed(ours, now);
+  };
   callbacks.on_started = [this] { manager_->lead(); };
   callbacks.on_stopped = [this](const std::string&) { manager_->stop_leading(); };
   callbacks.on_new_leader = [](const std::string&) {};

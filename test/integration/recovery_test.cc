@@ -68,6 +68,21 @@ class Recovered : public World {
       return entry.value("resourceClaimName", "");
     return "";
   }
+  // As kubelet does in the status of the pod.
+  void say_unhealthy(const std::string& name, const std::string& device) {
+    const Json health{{"resourceID", std::string(kDriver) + "/" + node_name(0) + "/" + device},
+                      {"health", "Unhealthy"}};
+    const Json of_claim{{"name", "claim:gpu"}, {"resources", {health}}};
+    const Json container{{"name", "c"},
+                         {"image", "i"},
+                         {"imageID", ""},
+                         {"restartCount", 0},
+                         {"ready", false},
+                         {"state", Json::object()},
+                         {"lastState", Json::object()},
+                         {"allocatedResourcesStatus", {of_claim}}};
+    api().merge(Api::path("Pod", name) + "/status", {{"status", {{"containerStatuses", {container}}}}});
+  }
   // As kubelet does: one event, whose count grows.
   void say(const Json& one, int more = 1) {
     const std::string name = one["metadata"]["name"].get<std::string>() + ".prepare";
@@ -132,17 +147,7 @@ TEST_F(Recovered, WhatKubeletCallsUnhealthyNobodyGetsForHalfAnHour) {
   owned("a");
   ASSERT_TRUE(soon([&] { return bound("a"); }));
   const std::string first = device_of(generated("a"));
-  const Json health{{"resourceID", std::string(kDriver) + "/" + node_name(0) + "/" + first}, {"health", "Unhealthy"}};
-  const Json of_claim{{"name", "claim:gpu"}, {"resources", {health}}};
-  const Json container{{"name", "c"},
-                       {"image", "i"},
-                       {"imageID", ""},
-                       {"restartCount", 0},
-                       {"ready", false},
-                       {"state", Json::object()},
-                       {"lastState", Json::object()},
-                       {"allocatedResourcesStatus", {of_claim}}};
-  api().merge(Api::path("Pod", "a") + "/status", {{"status", {{"containerStatuses", {container}}}}});
+  say_unhealthy("a", first);
   ASSERT_TRUE(within(60s, [&] { return writes("recovery/recover") == 1; }));
   kubelet();
   for (const char* other : {"b", "c", "d", "e"}) api().create(pod(other, {from_template("gpu", "one-gpu")}));
@@ -151,6 +156,35 @@ TEST_F(Recovered, WhatKubeletCallsUnhealthyNobodyGetsForHalfAnHour) {
   if (cluster().plane().simulated()) {
     EXPECT_TRUE(within(31min, all_bound)) << "it ends by itself";
   }
+}
+
+TEST_F(Recovered, WhoMayWriteTheLeaseReleasesFromQuarantine) {
+  elect_ = true;
+  begin_recovering();
+  owned("a");
+  ASSERT_TRUE(soon([&] { return bound("a"); }));
+  const std::string first = device_of(generated("a"));
+  say_unhealthy("a", first);
+  ASSERT_TRUE(within(60s, [&] { return writes("recovery/recover") == 1; }));
+  kubelet();
+  for (const char* other : {"b", "c", "d", "e"}) api().create(pod(other, {from_template("gpu", "one-gpu")}));
+  const auto waiting = [&] {
+    std::string names;
+    for (const char* other : {"b", "c", "d", "e"})
+      if (!bound(other)) names += other;
+    return names;
+  };
+  const std::string lease = "/apis/coordination.k8s.io/v1/namespaces/kube-system/leases/dra-controller-manager";
+  const auto listed = [&] {
+    return api().get(lease)["metadata"]["annotations"].value("dra-controller-manager/quarantine", "");
+  };
+  ASSERT_TRUE(within(30s, [&] { return waiting().size() == 1 && !listed().empty(); }));
+  api().merge(lease, {{"metadata", {{"annotations", {{"example.com/note", "somebody else's"}}}}}});
+  EXPECT_FALSE(within(60s, [&] { return waiting().empty() || listed().empty(); })) << "it is still in the list";
+  api().merge(lease, {{"metadata", {{"annotations", {{"dra-controller-manager/quarantine", nullptr}}}}}});
+  EXPECT_TRUE(within(10s, [&] { return waiting().empty(); }));
+  pass(10s);
+  EXPECT_EQ(listed(), "");
 }
 
 // A StatefulSet's pod with its named claim: the claim is freed before the next pod gets it.

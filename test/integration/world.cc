@@ -27,6 +27,7 @@ void World::start_manager(const std::function<void(manager::ManagerOptions&)>& c
   process.manager = Cluster::manager_options();
   if (claims_ == Claims::kObserve) process.manager.settings.claim_templates = manager::ClaimTemplates::kObserve;
   if (change) change(process.manager);
+  process.elect = elect_;
   cluster_->start("m1", process);
   soon([&] { return this->manager().manager().leading(); });
 }

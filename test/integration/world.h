@@ -68,6 +68,7 @@ class World : public testing::Test {
   Claims claims_ = Claims::kOwn;
   bool volumes_ = false;  // read by begin(): ComponentOptions::volumes
   bool kubelets_ = true;  // read by begin(): ComponentOptions::kubelets
+  bool elect_ = false;    // read by start_manager(): ProcessOptions::elect
   size_t nodes_ = 2;      // read by begin(); as many as the test's pods need
 };
 

@@ -440,8 +440,9 @@ void check_manager(const Objects& objects, Findings& findings) {
                        "Nobody is given device " + one.name.text() + " until " + format_rfc3339(one.until) +
                            ": it could not be prepared for pods of two namespaces, or its driver or kubelet calls it "
                            "broken",
-                       "look at its driver's log; if it is mended, restart the manager's leader "
-                       "(docs/user/recovery.md)");
+                       "look at its driver's log; if it is mended, kubectl annotate lease " + lease->metadata.name +
+                           " -n " + lease->metadata.ns +
+                           " dra-controller-manager/quarantine- releases all (docs/user/recovery.md)");
         if (!notes.preempts.empty() && notes.preempts != "on")
           findings.add(Health::kWarning, notes.preempts,
                        "mend what it names (docs/user/preemption.md), or install the manager with preemption: off");
