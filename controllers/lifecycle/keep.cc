@@ -93,6 +93,10 @@ Keeping judge_keeping(const KeepFacts& facts, const api::ResourceClaim& claim,
     return out;
   };
   if (!claim.status.allocation || !ended.empty()) return end(ended);
+  if (claim.metadata.deleting() && (!now || !users.empty())) {
+    out.entry = now;  // which cannot be changed any more
+    return out;
+  }
   if (!users.empty()) {
     if (!now && users.size() >= api::kMaxReservedFor) {
       out.refused = "the claim has " + std::to_string(api::kMaxReservedFor) +
@@ -113,8 +117,11 @@ Keeping judge_keeping(const KeepFacts& facts, const api::ResourceClaim& claim,
   const Timestamp time = facts.view.now();
   out.entry = now;
   out.entry->owner = owner;
+  if (!owner.empty() && !claim.metadata.deleting()) return out;  // its pod's end will delete it
   // At least as long as asked: the entry has whole seconds. What ends later than any annotation can ask is not ours.
-  if (!now->until || *now->until > time + kLongestKeep + std::chrono::seconds(1))
+  if (!owner.empty())
+    out.entry->until = end_of_deleted(claim).value_or(time);
+  else if (!now->until || *now->until > time + kLongestKeep + std::chrono::seconds(1))
     out.entry->until = Timestamp::at((time + lasts + std::chrono::seconds(1)).seconds());
   std::string why = *out.entry->until <= time ? "the time is over" : why_unusable(facts, claim);
   if (const api::Pod* taker = why.empty() ? taker_of(facts.view, claim, *out.entry) : nullptr) {

@@ -96,9 +96,9 @@ TEST_F(KeptDevices, TheGrammarHasBounds) {
 
 TEST_F(KeptDevices, TheEntryIsReadAsItIsWritten) {
   const api::ResourceClaim one = claim({});
-  for (const Keep& keep : {Keep{}, Keep{std::nullopt, 7}, Keep{std::nullopt, -2'000'000'000},
-                           Keep{Timestamp::at(kNow), 0}, Keep{Timestamp::at(kNow), -5},
-                           Keep{Timestamp::at(kNow), 3, "uid-of-set"}, Keep{std::nullopt, 0, "uid-of-set"}}) {
+  for (const Keep& keep :
+       {Keep{}, Keep{std::nullopt, 7}, Keep{std::nullopt, -2'000'000'000}, Keep{Timestamp::at(kNow), 0},
+        Keep{Timestamp::at(kNow), -5}, Keep{std::nullopt, 0, "uid-of-set"}}) {
     api::ResourceClaim holds = one;
     holds.status.reserved_for = {keep_reference(one, keep)};
     EXPECT_EQ(keep_of(holds), keep) << holds.status.reserved_for[0].name;
@@ -289,21 +289,32 @@ struct FromTemplate : KeptDevices {
   }
 };
 
-TEST_F(FromTemplate, IsKeptForTheNextPodThoughItIsDeleted) {
+TEST_F(FromTemplate, IsKeptForTheNextPodFromItsDeletionOn) {
   view.put(owned("a"));
   view.put(made_for({"a"}));
   EXPECT_EQ(pass(), "keep in-use-priority-0");
-  gone("a");
-  view.put(deleted(made_for({"a"}, "in-use-priority-0")));
-  EXPECT_EQ(pass(), "keep " + until(601) + " KeepingDevices");
-  view.put(deleted(made_for({}, until(601))));
+  view.put(made_for({"a"}, "in-use-priority-7"));
+  EXPECT_EQ(pass(), "keep in-use-priority-0");
+  view.put(deleted(made_for({"a"}, "in-use-priority-7")));
+  EXPECT_EQ(pass(), "") << "no new entry is taken into it";
+  view.put(deleted(made_for({"a"})));
   EXPECT_EQ(pass(), "");
-  view.time += 601s;
+  gone("a");
+  view.put(made_for({"a"}, "in-use-priority-0"));
+  EXPECT_EQ(pass(), "prune-reservations in-use-priority-0") << "it will be deleted";
+  view.put(deleted(made_for({"a"}, "in-use-priority-0")));
+  EXPECT_EQ(pass(), "keep in-use-priority-0 KeepingDevices");
+  view.put(deleted(made_for({}, "in-use-priority-0")));
+  EXPECT_EQ(pass(), "");
+  EXPECT_LE(last.requeue_after.value(), 2s);
+  view.time += 599s;
+  EXPECT_EQ(pass(), "");
+  view.time += 1s;
   EXPECT_EQ(pass(), "end-keeping - KeepEnded");
 }
 
 TEST_F(FromTemplate, TheNextPodTakesItOverWhateverItsPriority) {
-  view.put(deleted(made_for({}, until(601, 9))));
+  view.put(deleted(made_for({}, "in-use-priority-9")));
   auto next = owned("b");
   next.node_name = "", next.phase = "Pending";
   view.put(next);
@@ -313,7 +324,7 @@ TEST_F(FromTemplate, TheNextPodTakesItOverWhateverItsPriority) {
 }
 
 TEST_F(FromTemplate, APodOfAnotherNamespaceIsNoNextOneWhateverItSaysOfItsOwner) {
-  view.put(deleted(made_for({}, until(601, 9))));
+  view.put(deleted(made_for({}, "in-use-priority-9")));
   auto forged = owned("b", "elsewhere");
   forged.node_name = "", forged.phase = "Pending";
   view.put(forged);

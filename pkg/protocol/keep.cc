@@ -119,12 +119,25 @@ std::optional<Keep> keep_of(const api::ResourceClaim& claim) {
   const auto& consumers = claim.status.reserved_for;
   const auto entry = std::find_if(consumers.begin(), consumers.end(), is_keep_reference);
   if (entry == consumers.end()) return std::nullopt;
-  return read_entry(*entry);
+  Keep keep = read_entry(*entry);
+  if (keep.owner.empty()) return keep;
+  // Made from a template: no entry of a claim that is being deleted may be changed, so the time begins with that.
+  keep.until = has_users(claim) ? std::nullopt : end_of_deleted(claim);
+  return keep;
+}
+
+std::optional<Timestamp> end_of_deleted(const api::ResourceClaim& claim) {
+  Timestamp deleted;
+  const std::optional<Duration> lasts = keeps_for(claim);
+  if (!lasts || !claim.metadata.deleting() || !parse_rfc3339(claim.metadata.deletion_timestamp, deleted))
+    return std::nullopt;
+  return deleted + *lasts;
 }
 
 api::ResourceClaimConsumerReference keep_reference(const api::ResourceClaim& claim, const Keep& keep) {
-  const std::string state =
-      keep.until ? std::string(kUntil) + std::to_string(keep.until->seconds()) : std::string(kInUse);
+  const std::string state = keep.until && keep.owner.empty()
+                                ? std::string(kUntil) + std::to_string(keep.until->seconds())
+                                : std::string(kInUse);
   return {std::string(kKeepGroup), std::string(kKeepResource),
           state + std::string(kPriority) + std::to_string(keep.priority),
           keep.owner.empty() ? std::string(kUid) + claim.metadata.uid : std::string(kUidForOwner) + keep.owner};

@@ -10,7 +10,9 @@
 //   in-use-priority-100                pods are there; 100: the highest priority among them
 //   until-1790000000-priority-100      the last one is gone; kept until then (seconds since 1970)
 //
-// Its uid says for whom: "kept-for-" and the controller's uid, or "kept-" and the claim's.
+// Its uid says for whom: "kept-for-" and the controller's uid, or "kept-" and the claim's. An API server takes no new
+// entry into a claim that is being deleted, as a claim from a template is with its pod: its entry stays "in use", and
+// its time begins with the deletion.
 //
 // Everybody who asks whether a claim has consumers asks has_users(): the entry is none. Pure.
 #pragma once
@@ -59,6 +61,8 @@ bool is_keep_reference(const api::ResourceClaimConsumerReference& consumer);
 std::optional<Keep> keep_of(const api::ResourceClaim& claim);
 api::ResourceClaimConsumerReference keep_reference(const api::ResourceClaim& claim, const Keep& keep);
 
+// Until when the devices of a claim that was made from a template, and is being deleted, are kept without a pod.
+std::optional<Timestamp> end_of_deleted(const api::ResourceClaim& claim);
 // Of a claim that does not outlive its pod: the uid of the pod's controller, as the entry has it or, while the pod is
 // known, the pod. Empty: nobody makes a next pod, or nobody knows.
 std::string owner_to_keep_for(const reconcile::View& view, const api::ResourceClaim& claim);
