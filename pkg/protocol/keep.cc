@@ -185,6 +185,13 @@ const api::Pod* taker_of(const reconcile::View& view, const api::ResourceClaim& 
   return pod->priority > keep.priority || is_next_pod(*pod, claim, keep) ? pod : nullptr;
 }
 
+std::shared_ptr<const api::ResourceClaim> without_keep(std::shared_ptr<const api::ResourceClaim> claim) {
+  if (!keep_of(*claim)) return claim;
+  auto copy = std::make_shared<api::ResourceClaim>(*claim);
+  std::erase_if(copy->status.reserved_for, is_keep_reference);
+  return copy;
+}
+
 std::string keep_words(const Keep& keep) {
   return keep.until ? "kept until " + format_rfc3339(*keep.until) : "kept when its pods end";
 }

@@ -18,6 +18,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -86,6 +87,9 @@ inline constexpr Duration kTakenCounts = std::chrono::seconds(10);
 std::string taken_note(const api::Pod& pod);
 // Who takes the devices of a claim that is kept so, while the pod still waits: null: nobody.
 const api::Pod* taker_of(const reconcile::View& view, const api::ResourceClaim& claim, const Keep& keep);
+
+// The claim, without our entry if it has one: for who judges whether it is free once its pods are gone.
+std::shared_ptr<const api::ResourceClaim> without_keep(std::shared_ptr<const api::ResourceClaim> claim);
 
 // "kept until 2026-11-29T02:10:00Z", "kept when its pods end"
 std::string keep_words(const Keep& keep);
