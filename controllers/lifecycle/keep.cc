@@ -17,17 +17,29 @@ namespace {
 // Taints, what pods avoid, and who takes the devices change without a write of the claim.
 constexpr Duration kLookAgain = std::chrono::seconds(2);
 
-std::string why_refused(const KeepFacts& facts, const api::ResourceClaim& claim) {
+// `owner`: of a claim that ends with its pod, for whose next pod its devices are.
+std::string why_refused(const KeepFacts& facts, const api::ResourceClaim& claim, const std::string& owner) {
   if (!asks_to_keep(claim)) return "";
-  if (!outlives_pods(claim))
-    return "the claim was made for " + claim.metadata.controller()->kind + " " + claim.metadata.controller()->name +
-           " and ends with it; name a ResourceClaim of your own in the pod (resourceClaimName) to keep its devices";
+  if (!outlives_pods(claim) && owner.empty()) {
+    const api::OwnerReference& made_for = *claim.metadata.controller();
+    return "the claim was made for " + made_for.kind + " " + made_for.name + " and ends with it" +
+           (made_for.kind == "Pod" ? ", which has no controller that makes a next one" : "") +
+           "; name a ResourceClaim of your own in the pod (resourceClaimName) to keep its devices";
+  }
   const std::string& text = claim.metadata.annotations.find(kKeepAnnotation)->second;
   if (std::string why = why_not_kept(text); !why.empty()) return why;
   if (!facts.view.may_have_foreign_consumers())
     return "the server is older than 1.36, and its kube-controller-manager stops at a consumer that it does not know: "
            "the devices are freed with the last pod";
   return "";
+}
+
+// Made for a pod that is not known (any more): nobody can say whether a next one comes.
+bool is_of_unknown_pod(const View& view, const api::ResourceClaim& claim) {
+  const api::OwnerReference* owner = claim.metadata.controller();
+  if (owner == nullptr || owner->kind != "Pod") return false;
+  const api::Pod* pod = view.pod(claim.metadata.ns + "/" + owner->name);
+  return pod == nullptr || pod->metadata.uid != owner->uid;
 }
 
 // A taint that would keep a new pod from the device, as the allocator sees it; or a waiting pod of the claim avoids it.
@@ -56,8 +68,10 @@ std::string why_unusable(const KeepFacts& facts, const api::ResourceClaim& claim
   return "";
 }
 
-std::string why_ended(const KeepFacts& facts, const api::ResourceClaim& claim, const std::string& refused) {
-  if (claim.metadata.deleting()) return "the claim is being deleted";
+std::string why_ended(const KeepFacts& facts, const api::ResourceClaim& claim, const std::string& refused,
+                      const std::string& owner) {
+  // The end of its pod deletes a claim that was made for it.
+  if (claim.metadata.deleting() && owner.empty()) return "the claim is being deleted";
   if (!asks_to_keep(claim)) return "the annotation was removed";
   if (!refused.empty()) return refused;
   return facts.ends_all ? "the manager is about to be uninstalled" : "";
@@ -70,13 +84,19 @@ Keeping judge_keeping(const KeepFacts& facts, const api::ResourceClaim& claim,
   Keeping out;
   const std::optional<Keep> now = keep_of(claim);
   if (!now && !asks_to_keep(claim)) return out;
-  out.refused = why_refused(facts, claim);
-  const std::string ended = why_ended(facts, claim, out.refused);
+  const std::string owner = outlives_pods(claim) ? "" : owner_to_keep_for(facts.view, claim);
+  if (!now && owner.empty() && is_of_unknown_pod(facts.view, claim)) return out;
+  out.refused = why_refused(facts, claim, owner);
+  const std::string ended = why_ended(facts, claim, out.refused, owner);
   const auto end = [&](const std::string& why) {
     if (now) out.ended = why;
     return out;
   };
   if (!claim.status.allocation || !ended.empty()) return end(ended);
+  if (claim.metadata.deleting() && (!now || !users.empty())) {
+    out.entry = now;  // which cannot be changed any more
+    return out;
+  }
   if (!users.empty()) {
     if (!now && users.size() >= api::kMaxReservedFor) {
       out.refused = "the claim has " + std::to_string(api::kMaxReservedFor) +
@@ -84,7 +104,7 @@ Keeping judge_keeping(const KeepFacts& facts, const api::ResourceClaim& claim,
       return out;
     }
     std::vector<api::ResourceClaimConsumerReference> all = users;
-    all.push_back(keep_reference(claim, {std::nullopt, now ? now->priority : 0}));
+    all.push_back(keep_reference(claim, {std::nullopt, now ? now->priority : 0, owner}));
     note_use(facts.view, claim, all);
     api::ResourceClaim noted;
     noted.status.reserved_for = {all.back()};
@@ -96,14 +116,20 @@ Keeping judge_keeping(const KeepFacts& facts, const api::ResourceClaim& claim,
   const Duration lasts = *keeps_for(claim);
   const Timestamp time = facts.view.now();
   out.entry = now;
+  out.entry->owner = owner;
+  if (!owner.empty() && !claim.metadata.deleting()) return out;  // its pod's end will delete it
   // At least as long as asked: the entry has whole seconds. What ends later than any annotation can ask is not ours.
-  if (!now->until || *now->until > time + kLongestKeep + std::chrono::seconds(1))
+  if (!owner.empty())
+    out.entry->until = end_of_deleted(claim).value_or(time);
+  else if (!now->until || *now->until > time + kLongestKeep + std::chrono::seconds(1))
     out.entry->until = Timestamp::at((time + lasts + std::chrono::seconds(1)).seconds());
   std::string why = *out.entry->until <= time ? "the time is over" : why_unusable(facts, claim);
-  if (const api::Pod* taker = why.empty() ? taker_of(facts.view, claim, out.entry->priority) : nullptr) {
-    out.taken = true;
-    why = "pod " + taker->metadata.key() + " of priority " + std::to_string(taker->priority) +
-          " fits nowhere without them, and they were kept with priority " + std::to_string(out.entry->priority);
+  if (const api::Pod* taker = why.empty() ? taker_of(facts.view, claim, *out.entry) : nullptr) {
+    out.taken = !is_next_pod(*taker, claim, *out.entry);
+    why = out.taken ? "pod " + taker->metadata.key() + " of priority " + std::to_string(taker->priority) +
+                          " fits nowhere without them, and they were kept with priority " +
+                          std::to_string(out.entry->priority)
+                    : "pod " + taker->metadata.key() + ", the next one of its owner, takes them over";
   }
   if (!why.empty()) {
     out.entry.reset();

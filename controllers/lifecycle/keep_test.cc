@@ -96,8 +96,9 @@ TEST_F(KeptDevices, TheGrammarHasBounds) {
 
 TEST_F(KeptDevices, TheEntryIsReadAsItIsWritten) {
   const api::ResourceClaim one = claim({});
-  for (const Keep& keep : {Keep{}, Keep{std::nullopt, 7}, Keep{std::nullopt, -2'000'000'000},
-                           Keep{Timestamp::at(kNow), 0}, Keep{Timestamp::at(kNow), -5}}) {
+  for (const Keep& keep :
+       {Keep{}, Keep{std::nullopt, 7}, Keep{std::nullopt, -2'000'000'000}, Keep{Timestamp::at(kNow), 0},
+        Keep{Timestamp::at(kNow), -5}, Keep{std::nullopt, 0, "uid-of-set"}}) {
     api::ResourceClaim holds = one;
     holds.status.reserved_for = {keep_reference(one, keep)};
     EXPECT_EQ(keep_of(holds), keep) << holds.status.reserved_for[0].name;
@@ -265,6 +266,78 @@ TEST_F(KeptDevices, WhatIsRefusedByName) {
   }
   view.put(claim(many));
   EXPECT_EQ(pass(), "KeepRefused");
+}
+
+// Made for pod a of controller uid-of-set.
+struct FromTemplate : KeptDevices {
+  static api::Pod owned(const std::string& name, const std::string& ns = "default") {
+    api::Pod made = pod(name);
+    made.metadata.ns = ns;
+    made.metadata.owner_references = {{"apps/v1", "StatefulSet", "set", "uid-of-set", true}};
+    return made;
+  }
+  static api::ResourceClaim made_for(const std::vector<std::string>& pods, const std::string& keeps = "") {
+    api::ResourceClaim made = claim(pods);
+    made.metadata.owner_references = {{"v1", "Pod", "a", "a-uid", true}};
+    if (!keeps.empty())
+      made.status.reserved_for.push_back({"dra-controller-manager", "kept-devices", keeps, "kept-for-uid-of-set"});
+    return made;
+  }
+  static api::ResourceClaim deleted(api::ResourceClaim claim) {
+    claim.metadata.deletion_timestamp = "2023-11-14T22:13:20Z";
+    return claim;
+  }
+};
+
+TEST_F(FromTemplate, IsKeptForTheNextPodFromItsDeletionOn) {
+  view.put(owned("a"));
+  view.put(made_for({"a"}));
+  EXPECT_EQ(pass(), "keep in-use-priority-0");
+  view.put(made_for({"a"}, "in-use-priority-7"));
+  EXPECT_EQ(pass(), "keep in-use-priority-0");
+  view.put(deleted(made_for({"a"}, "in-use-priority-7")));
+  EXPECT_EQ(pass(), "") << "no new entry is taken into it";
+  view.put(deleted(made_for({"a"})));
+  EXPECT_EQ(pass(), "");
+  gone("a");
+  view.put(made_for({"a"}, "in-use-priority-0"));
+  EXPECT_EQ(pass(), "prune-reservations in-use-priority-0") << "it will be deleted";
+  view.put(deleted(made_for({"a"}, "in-use-priority-0")));
+  EXPECT_EQ(pass(), "keep in-use-priority-0 KeepingDevices");
+  view.put(deleted(made_for({}, "in-use-priority-0")));
+  EXPECT_EQ(pass(), "");
+  EXPECT_LE(last.requeue_after.value(), 2s);
+  view.time += 599s;
+  EXPECT_EQ(pass(), "");
+  view.time += 1s;
+  EXPECT_EQ(pass(), "end-keeping - KeepEnded");
+}
+
+TEST_F(FromTemplate, TheNextPodTakesItOverWhateverItsPriority) {
+  view.put(deleted(made_for({}, "in-use-priority-9")));
+  auto next = owned("b");
+  next.node_name = "", next.phase = "Pending";
+  view.put(next);
+  EXPECT_EQ(pass(), "");
+  view.notes[{"c-uid", std::string(kTakenNote)}] = {taken_note(next), view.time};
+  EXPECT_EQ(pass(), "end-keeping - KeepEnded");
+}
+
+TEST_F(FromTemplate, APodOfAnotherNamespaceIsNoNextOneWhateverItSaysOfItsOwner) {
+  view.put(deleted(made_for({}, "in-use-priority-9")));
+  auto forged = owned("b", "elsewhere");
+  forged.node_name = "", forged.phase = "Pending";
+  view.put(forged);
+  view.notes[{"c-uid", std::string(kTakenNote)}] = {taken_note(forged), view.time};
+  EXPECT_EQ(pass(), "");
+}
+
+TEST_F(FromTemplate, NothingIsKeptForNobody) {
+  view.put(pod("a"));  // without a controller
+  view.put(made_for({"a"}));
+  EXPECT_EQ(pass(), "KeepRefused");
+  view.pods.clear();
+  EXPECT_EQ(pass(), "get a") << "nothing is said of a pod that is not known";
 }
 
 }  // namespace dra::lifecycle::keep_test

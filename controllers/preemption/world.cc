@@ -9,6 +9,7 @@
 #include "pkg/preempt/fit.h"
 #include "pkg/preempt/stage.h"
 #include "pkg/protocol/groups.h"
+#include "pkg/protocol/keep.h"
 #include "pkg/protocol/moves.h"
 #include "pkg/protocol/pin.h"
 #include "pkg/protocol/pod_claims.h"
@@ -58,7 +59,10 @@ LiveWorld::LiveWorld(const View& view, const Engines& engines, const Options& op
 void LiveWorld::add_claims() {
   for (auto& claim : view_.all_streamed_claims()) {
     claims_.emplace(claim->metadata.key(), static_cast<uint32_t>(world_->claims.size()));
-    world_->claims.push_back(std::move(claim));
+    // What victims leave and their claims keep, with their priority, goes to the preemptor (docs/design/keep.md, K5):
+    // so an annotation of theirs keeps nobody from being a victim. A pod that moves has perhaps the same priority.
+    const bool taken = options_.kind == preempt::Kind::kVictims;
+    world_->claims.push_back(taken ? protocol::without_keep(std::move(claim)) : std::move(claim));
   }
 }
 

@@ -31,9 +31,8 @@ constexpr auto kUserAnnotations = std::to_array<UserAnnotation>({
     {"dra-controller-manager/group", kPod, "how many pods of the Job are placed together: a number, at most 1,024",
      "0.1.0", "user/groups.md"},
     {"dra-controller-manager/keep-devices", kClaim,
-     "how long the claim, which no template made, keeps its devices without a pod: a number and `s`, `m` or `h`, `1s` "
-     "to "
-     "`24h`",
+     "how long the claim keeps its devices without a pod, made from a template for the next pod of its pod's "
+     "controller: a number and `s`, `m` or `h`, `1s` to `24h`",
      "0.1.0", "user/keep.md"},
     {"dra-controller-manager/min-groups", kGroup,
      "how many of the groups below this one are placed together: a number of 1 to 256", "0.1.0", "user/groups.md"},

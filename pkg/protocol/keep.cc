@@ -15,6 +15,7 @@ constexpr std::string_view kUntil = "until-";
 constexpr std::string_view kPriority = "-priority-";
 // Distinguishes the entry's uid from the claim's own.
 constexpr std::string_view kUid = "kept-";
+constexpr std::string_view kUidForOwner = "kept-for-";
 
 // The whole text as a decimal number.
 std::optional<int64_t> number_of(std::string_view text) {
@@ -38,6 +39,13 @@ std::optional<Keep> read_name(std::string_view name) {
   // Far enough for a day, and small enough to be a time.
   if (!seconds || *seconds < 0 || *seconds > int64_t{1} << 36) return std::nullopt;
   keep.until = Timestamp::at(*seconds);
+  return keep;
+}
+
+// What cannot be read counts as in use, with priority 0.
+Keep read_entry(const api::ResourceClaimConsumerReference& entry) {
+  Keep keep = read_name(entry.name).value_or(Keep());
+  if (entry.uid.starts_with(kUidForOwner)) keep.owner = entry.uid.substr(kUidForOwner.size());
   return keep;
 }
 
@@ -82,8 +90,25 @@ bool outlives_pods(const api::ResourceClaim& claim) {
 
 std::optional<Duration> keeps_for(const api::ResourceClaim& claim) {
   const auto annotation = claim.metadata.annotations.find(kKeepAnnotation);
-  if (annotation == claim.metadata.annotations.end() || !outlives_pods(claim)) return std::nullopt;
+  if (annotation == claim.metadata.annotations.end()) return std::nullopt;
+  if (const api::OwnerReference* owner = claim.metadata.controller(); owner && owner->kind == "PodGroup")
+    return std::nullopt;
   return read_keep(annotation->second);
+}
+
+std::string owner_to_keep_for(const reconcile::View& view, const api::ResourceClaim& claim) {
+  if (const std::optional<Keep> keep = keep_of(claim); keep && !keep->owner.empty()) return keep->owner;
+  const api::OwnerReference* owner = claim.metadata.controller();
+  if (owner == nullptr || owner->kind != "Pod") return "";
+  const api::Pod* pod = view.pod(claim.metadata.ns + "/" + owner->name);
+  const bool known = pod != nullptr && pod->metadata.uid == owner->uid && pod->metadata.controller() != nullptr;
+  return known ? pod->metadata.controller()->uid : "";
+}
+
+bool is_next_pod(const api::Pod& pod, const api::ResourceClaim& claim, const Keep& keep) {
+  const api::OwnerReference* controller = pod.metadata.controller();
+  return !keep.owner.empty() && controller != nullptr && controller->uid == keep.owner &&
+         pod.metadata.ns == claim.metadata.ns;
 }
 
 bool is_keep_reference(const api::ResourceClaimConsumerReference& consumer) {
@@ -94,14 +119,28 @@ std::optional<Keep> keep_of(const api::ResourceClaim& claim) {
   const auto& consumers = claim.status.reserved_for;
   const auto entry = std::find_if(consumers.begin(), consumers.end(), is_keep_reference);
   if (entry == consumers.end()) return std::nullopt;
-  return read_name(entry->name).value_or(Keep());
+  Keep keep = read_entry(*entry);
+  if (keep.owner.empty()) return keep;
+  // Made from a template: no entry of a claim that is being deleted may be changed, so the time begins with that.
+  keep.until = has_users(claim) ? std::nullopt : end_of_deleted(claim);
+  return keep;
+}
+
+std::optional<Timestamp> end_of_deleted(const api::ResourceClaim& claim) {
+  Timestamp deleted;
+  const std::optional<Duration> lasts = keeps_for(claim);
+  if (!lasts || !claim.metadata.deleting() || !parse_rfc3339(claim.metadata.deletion_timestamp, deleted))
+    return std::nullopt;
+  return deleted + *lasts;
 }
 
 api::ResourceClaimConsumerReference keep_reference(const api::ResourceClaim& claim, const Keep& keep) {
-  const std::string state =
-      keep.until ? std::string(kUntil) + std::to_string(keep.until->seconds()) : std::string(kInUse);
+  const std::string state = keep.until && keep.owner.empty()
+                                ? std::string(kUntil) + std::to_string(keep.until->seconds())
+                                : std::string(kInUse);
   return {std::string(kKeepGroup), std::string(kKeepResource),
-          state + std::string(kPriority) + std::to_string(keep.priority), std::string(kUid) + claim.metadata.uid};
+          state + std::string(kPriority) + std::to_string(keep.priority),
+          keep.owner.empty() ? std::string(kUid) + claim.metadata.uid : std::string(kUidForOwner) + keep.owner};
 }
 
 bool has_users(const api::ResourceClaim& claim) {
@@ -119,7 +158,7 @@ void note_use(const reconcile::View& view, const api::ResourceClaim& claim,
               std::vector<api::ResourceClaimConsumerReference>& consumers) {
   const auto entry = std::find_if(consumers.begin(), consumers.end(), is_keep_reference);
   if (entry == consumers.end()) return;
-  const Keep known = read_name(entry->name).value_or(Keep());
+  const Keep known = read_entry(*entry);
   std::optional<int64_t> highest;
   bool used = false;
   for (const api::ResourceClaimConsumerReference& consumer : consumers) {
@@ -129,21 +168,28 @@ void note_use(const reconcile::View& view, const api::ResourceClaim& claim,
     if (pod == nullptr || pod->metadata.uid != consumer.uid) continue;
     if (!highest || pod->priority > *highest) highest = pod->priority;
   }
-  if (used) *entry = keep_reference(claim, {std::nullopt, highest.value_or(known.priority)});
+  if (used) *entry = keep_reference(claim, {std::nullopt, highest.value_or(known.priority), known.owner});
 }
 
 std::string taken_note(const api::Pod& pod) {
   return pod.metadata.uid + " " + pod.metadata.key();
 }
 
-const api::Pod* taker_of(const reconcile::View& view, const api::ResourceClaim& claim, int64_t priority) {
+const api::Pod* taker_of(const reconcile::View& view, const api::ResourceClaim& claim, const Keep& keep) {
   const auto noted = view.note(claim.metadata.uid, kTakenNote);
   if (!noted || noted->age >= kTakenCounts) return nullptr;
   const size_t space = noted->text.find(' ');
   if (space == std::string::npos) return nullptr;
   const api::Pod* pod = view.pod(std::string_view(noted->text).substr(space + 1));
   if (pod == nullptr || taken_note(*pod) != noted->text || !pod->node_name.empty() || pod->done()) return nullptr;
-  return pod->priority > priority ? pod : nullptr;
+  return pod->priority > keep.priority || is_next_pod(*pod, claim, keep) ? pod : nullptr;
+}
+
+std::shared_ptr<const api::ResourceClaim> without_keep(std::shared_ptr<const api::ResourceClaim> claim) {
+  if (!keep_of(*claim)) return claim;
+  auto copy = std::make_shared<api::ResourceClaim>(*claim);
+  std::erase_if(copy->status.reserved_for, is_keep_reference);
+  return copy;
 }
 
 std::string keep_words(const Keep& keep) {

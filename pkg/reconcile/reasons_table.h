@@ -122,8 +122,8 @@ inline constexpr std::array kEventMeanings = std::to_array<EventMeaning>({
     {"KeepEnded", "Normal", "ResourceClaim",
      "The devices of the claim, which no pod used, are not kept any longer (`keep-devices`): the note says why", ""},
     {"KeepRefused", "Warning", "ResourceClaim",
-     "The annotation `keep-devices` asks in vain: its value cannot be read, the claim ends with its pod, or the server "
-     "is too old",
+     "The annotation `keep-devices` asks in vain: its value cannot be read, the claim ends with a pod that has no "
+     "controller, or the server is too old",
      "The note says what to write instead; [keep.md](keep.md)"},
     {"KeepingDevices", "Normal", "ResourceClaim",
      "The last pod of the claim is gone, and the claim keeps its devices for a while, as its annotation `keep-devices` "
@@ -195,8 +195,9 @@ inline constexpr std::array kEventMeanings = std::to_array<EventMeaning>({
     {"RequestsSucceed", "Normal", "Lease", "Requests of that kind succeed again", ""},
     {"Scheduled", "Normal", "Pod", "Bind mode: the pod was bound to the node", ""},
     {"TakesKeptDevices", "Normal", "Pod",
-     "The pod fits nowhere without devices that claims of a lower priority keep and no pod uses: these claims are "
-     "freed",
+     "The pod fits nowhere without devices that claims of a lower priority keep and no pod uses, or takes over those "
+     "of "
+     "an earlier pod of its controller: these claims are freed",
      ""},
     {"TopologyIgnored", "Warning", "Pod",
      "A topology annotation is not the key of a label, or no node has the preferred label",

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Claims that keep their devices between two pods (dra-controller-manager/keep-devices), on a real control plane ($KUBEBUILDER_ASSETS: etcd, kube-apiserver,
 kube-controller-manager, kube-scheduler; skipped without them), in gate mode: a pod is stopped and started, the claim is deleted, the time is over, and a pod of a
-higher priority takes what is kept. kube-controller-manager makes and frees the claims.
+higher priority takes what is kept; and of a claim from a template the next pod of the controller takes the device over. kube-controller-manager makes and frees
+the claims.
 
 Usage: real_keep_test.py FOLDER_OF_PROGRAMS
 """
@@ -125,6 +126,43 @@ def time_over(keep):
     print("the time ends it")
 
 
+def next_pod(keep):
+    """The controller is an object that no program acts on."""
+    keep.stop("last")
+    owner = keep.api.create("/api/v1/namespaces/default/configmaps", {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "set"}})
+
+    def start(name, template="kept"):
+        made = pod(name)
+        made["metadata"]["ownerReferences"] = [{"apiVersion": "v1", "kind": "ConfigMap", "name": "set", "uid": owner["metadata"]["uid"], "controller": True}]
+        made["spec"]["resourceClaims"][0]["resourceClaimTemplateName"] = template
+        keep.api.create(PODS, made)
+
+    def claim_of(name):
+        found = [one["metadata"]["name"] for one in keep.api.items(CLAIMS) if any(o["name"] == name for o in one["metadata"].get("ownerReferences", []))
+                 and not one["metadata"].get("deletionTimestamp")]
+        return found[0] if found else None
+    start("next-0")
+    keep.wait(lambda: keep.bound("next-0"), 60, "pod next-0 is bound")
+    device = keep.device(claim_of("next-0"))
+    keep.start("waits-2")  # the other device is in use
+    for number, pause in ((1, 0), (2, 5), (3, 0)):
+        before, name = f"next-{number - 1}", f"next-{number}"
+        old = claim_of(before)
+        keep.stop(before)
+        time.sleep(pause)
+        if pause:
+            kept = keep.claim(old)
+            assert kept["metadata"].get("deletionTimestamp") and rest.devices_of(kept) == [device], kept
+        start(name)
+        keep.wait(lambda name=name: keep.bound(name), 60, f"pod {name} is bound")
+        assert keep.device(claim_of(name)) == device, (keep.device(claim_of(name)), device)
+        keep.wait(lambda old=old: keep.api.request("GET", f"{CLAIMS}/{old}")[0] == 404, 30, "the earlier pod's claim is gone")
+        assert not keep.bound("waits-2")
+    keep.stop("next-3")
+    keep.wait(lambda: keep.bound("waits-2"), 60, "what is kept too long is given to others")
+    print("the next pod of a controller takes the device over three times; the time ends it")
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("programs")
@@ -137,13 +175,16 @@ def main():
         run.api.create(SLICES, slice_of("n0", devices=2))
         run.api.create(CLASSES, rest.device_class("gpu"))
         run.api.create(TEMPLATES, rest.template("one"))
+        kept = rest.template("kept")
+        kept["spec"].setdefault("metadata", {})["annotations"] = {KEEP: "20s"}
+        run.api.create(TEMPLATES, kept)
         for name, value in (("low", 10), ("high", 1000)):
             run.api.create("/apis/scheduling.k8s.io/v1/priorityclasses",
                            {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass", "metadata": {"name": name}, "value": value})
         run.schedule()
         run.manage("gate")
         keep = Keep(run)
-        for step in (stop_and_start, deletion, higher_priority, time_over):
+        for step in (stop_and_start, deletion, higher_priority, time_over, next_pod):
             step(keep)
     print("Kept devices are kept, and given back.")
 

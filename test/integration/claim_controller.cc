@@ -119,13 +119,15 @@ void ClaimController::sync_pod(const std::string& key, const api::Pod& pod) {
     if (!from) return worker_.finish(key, true);
     Json metadata{{"generateName", pod.metadata.name + "-" + entry.name + "-"},
                   {"namespace", pod.metadata.ns},
-                  {"annotations", {{std::string(api::kPodClaimNameAnnotation), entry.name}}},
+                  {"labels", from->claim_labels},
+                  {"annotations", from->claim_annotations},
                   {"ownerReferences",
                    {{{"apiVersion", "v1"},
                      {"kind", "Pod"},
                      {"name", pod.metadata.name},
                      {"uid", pod.metadata.uid},
                      {"controller", true}}}}};
+    metadata["annotations"][std::string(api::kPodClaimNameAnnotation)] = entry.name;
     const Json body{{"apiVersion", "resource.k8s.io/v1"},
                     {"kind", "ResourceClaim"},
                     {"metadata", std::move(metadata)},

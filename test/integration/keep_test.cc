@@ -147,6 +147,142 @@ TEST_F(Keep, AHigherPriorityTakesWhatIsKeptAndNothingElse) {
   EXPECT_NE(note.find("priority 5"), std::string::npos) << note;
 }
 
+// Claims from a template, for the next pod of the controller.
+class KeepForTheNext : public Keep {
+ protected:
+  void begin_with_template(Claims claims, const std::string& time = "60s") {
+    nodes_ = 1;
+    begin(claims);
+    create_template("kept", 1, time);
+    for (const char* name : {"set", "another"}) owners_[name] = api().create(claim_template(name));
+  }
+  void create_template(const std::string& name, int count, const std::string& time) {
+    Json made = claim_template(name, "gpu", count);
+    made["spec"]["metadata"]["annotations"] = {{"dra-controller-manager/keep-devices", time}};
+    api().create(made);
+  }
+  // The controllers are objects of a kind of which the control plane runs no controller: nobody makes or deletes pods.
+  void start_owned(const std::string& name, const std::string& owner = "set", const std::string& from = "kept") {
+    Json made = pod(name, {from_template("gpu", from)});
+    made["metadata"]["ownerReferences"] = {{{"apiVersion", "resource.k8s.io/v1"},
+                                            {"kind", "ResourceClaimTemplate"},
+                                            {"name", owner},
+                                            {"uid", owners_[owner]["metadata"]["uid"]},
+                                            {"controller", true}}};
+    api().create(made);
+  }
+  std::string device_of_pod(const std::string& name) { return device_of(generated(name)); }
+  void end(const std::string& name) {
+    stop(name);
+    ASSERT_TRUE(soon([&] { return get_pod(name) == nullptr; }));
+  }
+  size_t waiting() {
+    size_t all = 0;
+    for (int i = 0; i < 4; ++i) all += bound("fill" + std::to_string(i)) ? 0 : 1;
+    return all;
+  }
+  std::map<std::string, Json> owners_;
+};
+
+TEST_F(KeepForTheNext, PodOfTheControllerGetsTheSameDeviceThoughOthersWait) {
+  for (const Claims claims : {Claims::kOwn, Claims::kObserve}) {
+    cluster_.reset();
+    begin_with_template(claims);
+    start_owned("a");
+    ASSERT_TRUE(soon([&] { return bound("a"); }));
+    const std::string device = device_of_pod("a");
+    fill();
+    pass(5s);
+    ASSERT_EQ(waiting(), 1u);
+    // At once, after some time, and twice in a row.
+    const std::pair<const char*, Duration> next[] = {{"b", 0s}, {"c", 20s}, {"d", 1s}};
+    std::string before = "a";
+    for (const auto& one : next) {
+      const std::string name = one.first;
+      const std::string old_claim = generated(before);
+      end(before);
+      pass(one.second);
+      start_owned(name);
+      EXPECT_TRUE(within(15s, [&] { return bound(name); })) << name;
+      EXPECT_EQ(device_of_pod(name), device) << name;
+      EXPECT_EQ(waiting(), 1u);
+      EXPECT_TRUE(soon([&] { return get_claim(old_claim) == nullptr; })) << "it goes when its devices are taken over";
+      before = name;
+    }
+    EXPECT_TRUE(reasons().contains("TakesKeptDevices"));
+    end("d");
+    EXPECT_TRUE(never([&] { return waiting() == 0; }, 50s));
+    EXPECT_TRUE(within(60s, [&] { return waiting() == 0; })) << "the time is over";
+    EXPECT_EQ(last_verdict(), "");
+  }
+}
+
+TEST_F(KeepForTheNext, OneOfTwoTakesOverAndPodsOfOthersGetNothing) {
+  begin_with_template(Claims::kOwn);
+  start_owned("a");
+  ASSERT_TRUE(soon([&] { return bound("a"); }));
+  const std::string device = device_of_pod("a");
+  for (int i = 0; i < 3; ++i) api().create(pod("fill" + std::to_string(i), {from_template("gpu", "one-gpu")}));
+  ASSERT_TRUE(soon([&] { return bound("fill0") && bound("fill1") && bound("fill2"); }));
+  end("a");
+  pass(5s);
+  start_owned("stranger", "another");
+  pass(10s);
+  EXPECT_FALSE(bound("stranger"));
+  start_owned("b");
+  start_owned("c");
+  EXPECT_TRUE(within(15s, [&] { return bound("b") || bound("c"); }));
+  pass(10s);
+  EXPECT_NE(bound("b"), bound("c"));
+  EXPECT_EQ(device_of_pod(bound("b") ? "b" : "c"), device);
+  EXPECT_FALSE(bound("stranger"));
+}
+
+TEST_F(KeepForTheNext, EachPodOfANameGetsWhatThePodOfItsNameHad) {
+  begin_with_template(Claims::kOwn);
+  std::map<std::string, std::string> had;
+  for (const std::string name : {"set-0", "set-1", "set-2"}) {
+    start_owned(name);
+    ASSERT_TRUE(soon([&] { return bound(name); }));
+    had[name] = device_of_pod(name);
+  }
+  for (const auto& one : had) end(one.first);
+  for (const char* name : {"set-2", "set-0", "set-1"}) start_owned(name);
+  for (const auto& one : had) {
+    EXPECT_TRUE(within(15s, [&] { return bound(one.first); })) << one.first;
+    EXPECT_EQ(device_of_pod(one.first), one.second) << one.first;
+  }
+  EXPECT_EQ(last_verdict(), "");
+}
+
+// Nobody makes a next one: refused by name, and freed with the pod.
+TEST_F(KeepForTheNext, NothingIsKeptForAPodWithoutAController) {
+  begin_with_template(Claims::kOwn);
+  api().create(pod("bare", {from_template("gpu", "kept")}));
+  ASSERT_TRUE(soon([&] { return bound("bare"); }));
+  pass(3s);
+  EXPECT_TRUE(reasons().contains("KeepRefused"));
+  const std::string claim = generated("bare");
+  EXPECT_EQ(consumers(claim), std::vector<std::string>{"bare"});
+  end("bare");
+  EXPECT_TRUE(within(10s, [&] { return get_claim(claim) == nullptr; }));
+}
+
+// The next pod asks for something else, and is placed as any other.
+TEST_F(KeepForTheNext, WhatCannotBeTakenOverKeepsNobodyWaiting) {
+  begin_with_template(Claims::kOwn, "24h");
+  start_owned("a");
+  ASSERT_TRUE(soon([&] { return bound("a"); }));
+  const std::string device = device_of_pod("a");
+  end("a");
+  pass(3s);
+  create_template("kept-two", 2, "60s");
+  start_owned("two", "set", "kept-two");
+  EXPECT_TRUE(within(5s, [&] { return bound("two"); }));
+  EXPECT_NE(device_of_pod("two"), device);
+  EXPECT_EQ(last_verdict(), "");
+}
+
 // Both believe that they lead, and both see the claim: the device stays, and is given back once.
 TEST_F(Keep, TwoLeadersDoNoHarm) {
   begin_keeping(Claims::kOwn, "20s");

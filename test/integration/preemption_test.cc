@@ -138,6 +138,23 @@ TEST_F(Preemption, ADeviceInQuarantineIsNoReasonToWait) {
   EXPECT_EQ(gone({"low0", "mid1", "mid2"}), Names{"low0"});
 }
 
+// Their claims keep the devices for a day: that protects no pod, since the preemptor's priority is higher.
+TEST_F(Preemption, KeptDevicesProtectNobody) {
+  begin_preempting(1);
+  for (const std::string name : {"low0", "low1", "mid0", "mid1"}) {
+    Json kept = claim("of-" + name);
+    kept["metadata"]["annotations"] = {{"dra-controller-manager/keep-devices", "24h"}};
+    api().create(kept);
+    api().create(pod_of_rank(name, {from_claim("gpu", "of-" + name)}));
+    ASSERT_TRUE(soon([&] { return running(name) && consumers("of-" + name).size() == 2; })) << name;
+    pass(2s);
+  }
+  create("high0");
+  EXPECT_TRUE(within(30s, [&] { return bound("high0"); })) << cluster().verdict();
+  EXPECT_EQ(gone({"low0", "low1", "mid0", "mid1"}), (Names{"low1"}));
+  EXPECT_EQ(writes("preemption/preempt"), 1u);
+}
+
 // CPU alone: only where a taint keeps pods of other schedulers away.
 TEST_F(Preemption, APodWithoutClaimsTakesPlaceOnlyOnATaintedNode) {
   begin_preempting(1);

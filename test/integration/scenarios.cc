@@ -150,6 +150,30 @@ void play_keep(Stage& s) {
   s.end({}, {"default/kept"});
 }
 
+// The next pod of a controller takes over what its earlier pod has left; where the manager dies in between it may get
+// another device.
+void play_keep_next(Stage& s) {
+  Json kept = claim_template("kept");
+  kept["spec"]["metadata"]["annotations"] = {{"dra-controller-manager/keep-devices", "20s"}};
+  s.api().create(kept);
+  const Json owner = s.api().create(claim_template("owner"));  // nobody acts on it
+  s.begin();
+  for (const std::string name : {"k0", "k1"}) {
+    Json made = pod(name, {from_template("gpu", "kept")});
+    made["metadata"]["ownerReferences"] = {{{"apiVersion", "resource.k8s.io/v1"},
+                                            {"kind", "ResourceClaimTemplate"},
+                                            {"name", "owner"},
+                                            {"uid", owner["metadata"]["uid"]},
+                                            {"controller", true}}};
+    s.api().create(made);
+    s.await("the pod bound", [&] { return s.bound(name); });
+    s.check();
+    s.api().remove(Api::path("Pod", name));
+    s.await("the pod gone", [&] { return !s.watchdog().pod("default/" + name); });
+  }
+  s.end({});
+}
+
 // A pod bound by another is deleted between the allocation of its claim and the reservation.
 void play_unused(Stage& s) {
   s.delay_claims(2s);
@@ -453,6 +477,7 @@ std::vector<Scenario> make_scenarios() {
   one_node.devices = 12;
   all.push_back({"rivals", one_node, nullptr, play_rivals});
   all.push_back({"keep", small, nullptr, play_keep});
+  all.push_back({"keepnext", small, nullptr, play_keep_next});
   all.push_back({"unused", small, bind_mode, play_unused});
   all.push_back({"reasons", one_node, nullptr, play_reasons});
   all.push_back({"moves", small, nullptr, play_moves});

@@ -6,6 +6,7 @@
 #include "pkg/api/decode/decode.h"
 #include "pkg/inventory/inventory.h"
 #include "pkg/protocol/group_claims.h"
+#include "pkg/protocol/keep.h"
 #include "pkg/protocol/pod_claims.h"
 #include "pkg/protocol/proof.h"
 
@@ -101,7 +102,8 @@ class Inspection {
   void check_claim(const api::ResourceClaim& claim) {
     const std::string name = "claim " + claim.metadata.key();
     if (options_.ignored_claims.contains(claim.metadata.key())) return;
-    if (const api::OwnerReference* owner = protocol::pod_owner(claim); owner && !pods_.contains(owner->uid))
+    const bool kept = protocol::is_only_kept(claim);  // for the next pod
+    if (const api::OwnerReference* owner = protocol::pod_owner(claim); owner && !kept && !pods_.contains(owner->uid))
       say(name + " belongs to a pod that is gone");
     for (const api::ResourceClaimConsumerReference& consumer : claim.status.reserved_for) {
       if (!protocol::is_pod_reference(consumer)) continue;
@@ -109,7 +111,7 @@ class Inspection {
       if (pod == pods_.end() || pod->second.done()) say(name + " is reserved for a pod that is gone or done");
     }
     const bool finalizer = claim.metadata.has_finalizer(api::kDeleteProtectionFinalizer);
-    if (claim.metadata.deleting()) say(name + " hangs in deletion");
+    if (claim.metadata.deleting() && !kept) say(name + " hangs in deletion");
     if (!claim.status.allocation) {
       if (finalizer) say(name + " has the finalizer and no allocation");
       return;

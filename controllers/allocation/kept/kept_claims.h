@@ -37,7 +37,19 @@ class KeptClaims {
   // lowest priorities.
   std::vector<std::shared_ptr<const api::ResourceClaim>> below(const reconcile::View& view, int64_t priority) const;
 
+  // Claims of pods of this controller (its uid), with their entry, whether or not a pod uses them still.
+  bool keeps_for_owner(std::string_view owner) const { return of_owner_.contains(owner); }
+  std::vector<std::shared_ptr<const api::ResourceClaim>> of_owner(const reconcile::View& view,
+                                                                  std::string_view owner) const;
+
   void hold(const api::Pod& pod, const std::vector<api::AllocationResult>& allocations, WallTime now);
+  // The same, of devices that the pod takes over as they are: by the claim's name in the pod.
+  using ByName = std::map<std::string, api::AllocationResult, std::less<>>;
+  // False: devices are held for too many pods.
+  bool hand_over(const api::Pod& pod, const ByName& allocations, WallTime now);
+  // What the pod is about to take over; null: nothing, or no longer.
+  const ByName* handed_over(std::string_view uid, WallTime now) const;
+  void forget(std::string_view uid);
   bool holds() const { return !holds_.empty(); }
   // What other pods than the one of this uid, which has this priority, are about to take, and nobody holds.
   api::AllocationResult held_from(int64_t priority, std::string_view uid, WallTime now,
@@ -48,10 +60,13 @@ class KeptClaims {
     int64_t priority = 0;
     WallTime until{};
     api::AllocationResult devices;
+    ByName handed_over{};
   };
+  void index_owner(const api::ResourceClaim* before, const api::ResourceClaim* after);
 
-  std::set<std::string> claims_;       // keys
-  std::map<std::string, Hold> holds_;  // by uid of the pod
+  std::set<std::string> claims_;                                        // keys
+  std::map<std::string, std::set<std::string>, std::less<>> of_owner_;  // keys by uid of the controller
+  std::map<std::string, Hold, std::less<>> holds_;                      // by uid of the pod
 };
 
 }  // namespace dra::allocation

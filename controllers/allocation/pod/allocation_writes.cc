@@ -33,7 +33,10 @@ void keep_with(const PodContext& context, const api::ResourceClaim& claim,
                std::vector<api::ResourceClaimConsumerReference>& consumers) {
   if (consumers.empty() || consumers.size() >= api::kMaxReservedFor || !keeps_for(claim)) return;
   if (is_of_group(context, claim) || !context.view.may_have_foreign_consumers()) return;
-  consumers.push_back(keep_reference(claim, {}));
+  Keep keep;
+  if (!outlives_pods(claim)) keep.owner = owner_to_keep_for(context.view, claim);
+  if (keep.owner.empty() && !outlives_pods(claim)) return;  // lifecycle says that it is kept for nobody
+  consumers.push_back(keep_reference(claim, keep));
   note_use(context.view, claim, consumers);
 }
 

@@ -17,6 +17,7 @@
 #include "controllers/allocation/pod/rails_report.h"
 #include "controllers/allocation/pod/report.h"
 #include "controllers/allocation/pod/take_kept.h"
+#include "controllers/allocation/pod/take_over.h"
 #include "controllers/allocation/pod/topology.h"
 #include "controllers/allocation/pod/withdraw.h"
 #include "pkg/protocol/avoided.h"
@@ -97,6 +98,7 @@ void decide_claims(const PodContext& context, ReconcileResult& out) {
   request.pairs = std::move(*pairs);
   request.room = room_for_takes(context);
   const std::vector<allocator::NodeId> order = numbers_of(choice, tools.inventory);
+  if (take_over(context, request, order, out)) return;
   const DevicesHeldBack held_back(tools.inventory, avoided_devices(context.view, pod));
   const KeptDevices::Kept kept = kept_devices_of(context, pod.priority);
   const KeptFromDecision kept_from(tools.inventory, kept);

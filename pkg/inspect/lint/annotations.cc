@@ -95,11 +95,6 @@ void lint_one(const AnnotatedPart& part, const std::string& name, const json& va
   if (!part.read_as || !known->stands_on(*part.read_as))
     return findings.warn(at, LintCode::kHasNoEffect,
                          "has no effect here: " + name + " is read on " + where_read(*known));
-  if (name == protocol::kKeepAnnotation && part.pointer == "/spec")
-    return findings.warn(
-        at, LintCode::kHasNoEffect,
-        "has no effect in a template: a claim made from it ends with its pod; make a ResourceClaim and "
-        "name it in the pod (resourceClaimName)");
   if (!value.is_string()) return;  // the server's rules say it
   if (sharing::Policy policy; name == sharing::kSharesAnnotation) {
     if (const auto wrong = sharing::parse_policy(value.get<std::string>(), policy))

@@ -185,6 +185,14 @@ TEST(LintAnnotations, NamesTimesThatNothingIsKeptFor) {
   for (const char* time : {"", "10", "0s", "-1m", "25h", "10m ", "99999999999999999999h", "1h30m"})
     EXPECT_SAID(claim(time), "keep-devices: is ignored: ");
   for (const char* time : {"1s", "10m", "24h"}) EXPECT_UNSAID(claim(time), "keep-devices");
+  const auto in_template = [](const std::string& time) {
+    return said(
+        "apiVersion: resource.k8s.io/v1\nkind: ResourceClaimTemplate\nmetadata: {name: t}\nspec: {metadata: "
+        "{annotations: {dra-controller-manager/keep-devices: '" +
+        time + "'}}, spec: {devices: {requests: [{name: gpu, exactly: {deviceClassName: gpu.example.com}}]}}}\n");
+  };
+  EXPECT_SAID(in_template("1d"), "keep-devices: is ignored: ");
+  EXPECT_UNSAID(in_template("10m"), "keep-devices");
 }
 
 }  // namespace

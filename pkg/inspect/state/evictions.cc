@@ -15,6 +15,7 @@
 #include "pkg/placement/decide.h"
 #include "pkg/protocol/annotations.h"
 #include "pkg/protocol/extended_claim.h"
+#include "pkg/protocol/keep.h"
 #include "pkg/protocol/manager_lease.h"
 #include "pkg/protocol/moves.h"
 #include "pkg/protocol/pod_claims.h"
@@ -105,7 +106,8 @@ EvictionWorld::EvictionWorld(State& state, Kind kind, std::span<const PendingPod
 
 uint32_t EvictionWorld::number_of(const Claim& claim) {
   const auto [at, is_new] = claims_.emplace(claim->metadata.uid, static_cast<uint32_t>(world_->claims.size()));
-  if (is_new) world_->claims.push_back(claim);
+  // As the manager does (controllers/preemption/world.cc).
+  if (is_new) world_->claims.push_back(kind_ == Kind::kVictims ? protocol::without_keep(claim) : claim);
   return at->second;
 }
 

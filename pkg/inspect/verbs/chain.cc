@@ -314,7 +314,7 @@ std::string_view break_name(Break kind) {
 std::optional<BrokenLink> broken_claim(const State& state, const api::ResourceClaim& claim, const api::Pod* pod) {
   const Objects& objects = state.objects;
   if (claim.metadata.deleting() && claim.metadata.has_finalizer(api::kDeleteProtectionFinalizer) &&
-      !objects.hides("pods")) {
+      !objects.hides("pods") && !protocol::is_only_kept(claim)) {
     const bool used =
         std::any_of(claim.status.reserved_for.begin(), claim.status.reserved_for.end(), [&](const auto& consumer) {
           if (protocol::is_keep_reference(consumer)) return false;

@@ -119,11 +119,11 @@ Answer top_claims(const State& state, const Scope& scope) {
       for (const auto& result : claim->status.allocation->results)
         devices.push_back(result.driver + "/" + result.pool + "/" + result.device);
     const bool held = claim->status.allocation.has_value();
-    Cell what = claim->metadata.deleting()       ? Cell("deleting", Tone::kWarn)
-                : !held                          ? Cell("pending", Tone::kWarn)
-                : protocol::is_only_kept(*claim) ? Cell("kept", Tone::kPlain)
-                : !protocol::has_users(*claim)   ? Cell("allocated", Tone::kPlain)
-                                                 : Cell("reserved", Tone::kGood);
+    Cell what = protocol::is_only_kept(*claim) ? Cell("kept", Tone::kPlain)
+                : claim->metadata.deleting()   ? Cell("deleting", Tone::kWarn)
+                : !held                        ? Cell("pending", Tone::kWarn)
+                : !protocol::has_users(*claim) ? Cell("allocated", Tone::kPlain)
+                                               : Cell("reserved", Tone::kGood);
     table.rows.push_back(
         {"resourceclaim/" + claim->metadata.name,
          {claim->metadata.ns, claim->metadata.name, std::move(what), static_cast<uint64_t>(devices.size()),
