@@ -24,7 +24,7 @@ namespace {
 
 using Claim = std::shared_ptr<const api::ResourceClaim>;
 
-constexpr Duration kLookAgain = std::chrono::seconds(1);
+constexpr Duration kUntilFreed = std::chrono::seconds(1);
 // An earlier pod is gone, and its claim does not say so yet: whoever runs the claim controller prunes within seconds.
 constexpr Duration kPrunedWithin = std::chrono::seconds(10);
 
@@ -136,7 +136,7 @@ bool go_on(const PodContext& context, const allocator::Request& request, const s
     return false;
   }
   if (!are_free(context, request, devices, {})) {
-    out.requeue_in(kLookAgain);
+    out.requeue_in(kUntilFreed);
     return true;
   }
   allocator::Decision decision;
@@ -194,11 +194,11 @@ bool take_over(const PodContext& context, const allocator::Request& request,
                    context.tools.inventory.node_name(*node) + ": " + devices_of(devices) +
                    "; a scheduler that allocates beside this manager could take them in between",
                ""});
-    out.requeue_in(kLookAgain);
+    out.requeue_in(kUntilFreed);
     return true;
   }
   if (!soon || !is_young(context)) return false;
-  out.requeue_in(kLookAgain);
+  out.requeue_in(kUntilFreed);
   return true;
 }
 
