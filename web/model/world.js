@@ -19,11 +19,20 @@ const NO_LABELS = {};
 // Of a claim: the results of its allocation.
 export const resultsOf = (claim) => claim.status?.allocation?.devices?.results ?? NONE;
 export const nodeOfClaim = (claim) => onlyNode(claim.status?.allocation?.nodeSelector);
-// Our own entry among the consumers of a claim (pkg/protocol/keep.h), and until when it says that no pod uses it; '' while pods do.
+// Our own entry among the consumers of a claim (pkg/protocol/keep.h), and until when it says that no pod uses it; '' while pods do. Of a claim from a
+// template, which is deleted with its pod, the time begins with that.
 const isKept = (one) => one.apiGroup === 'dra-controller-manager' && one.resource === 'kept-devices';
-function keptUntil(one) {
+const UNITS = { s: 1, m: 60, h: 3600 };
+function keptUntil(claim, one) {
+  const until = (seconds) => 'kept until ' + new Date(seconds * 1000).toISOString().slice(0, 19) + 'Z';
+  if (one.uid?.startsWith('kept-for-')) {
+    const asked = /^(\d{1,7})([smh])$/.exec(claim.metadata?.annotations?.['dra-controller-manager/keep-devices'] ?? '');
+    const lasts = asked ? Number(asked[1]) * UNITS[asked[2]] : 0;
+    const deleted = Date.parse(claim.metadata?.deletionTimestamp ?? '') / 1000;
+    return lasts >= 1 && lasts <= 86400 && Number.isFinite(deleted) ? until(deleted + lasts) : '';
+  }
   const found = /^until-(\d{1,11})-priority--?\d+$/.exec(one.name);
-  return found ? 'kept until ' + new Date(Number(found[1]) * 1000).toISOString().slice(0, 19) + 'Z' : '';
+  return found ? until(Number(found[1])) : '';
 }
 export const podDone = (pod) => pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed';
 
@@ -157,8 +166,8 @@ export class World {
   }
   // Names of the pods that a claim is reserved for; " (gone)" for those that are no more.
   consumersOf(claim) {
-    return (claim.status?.reservedFor ?? NONE).filter((one, _, all) => !isKept(one) || (all.length === 1 && keptUntil(one))).map((one) => {
-      if (isKept(one)) return keptUntil(one);
+    return (claim.status?.reservedFor ?? NONE).filter((one, _, all) => !isKept(one) || (all.length === 1 && keptUntil(claim, one))).map((one) => {
+      if (isKept(one)) return keptUntil(claim, one);
       if (one.apiGroup || one.resource !== 'pods') return `${one.resource}/${one.name}`;
       const pod = this.table('pods').get((claim.metadata?.namespace ?? '') + '/' + one.name);
       return one.name + ((pod && pod.metadata?.uid === one.uid) || this.hides('pods') ? '' : ' (gone)');

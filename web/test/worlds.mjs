@@ -119,6 +119,17 @@ function claim(ns, name, results, node, pod) {
   return object;
 }
 
+// Its devices are kept (docs/design/keep.md): the claim of a user until a time, one from a template since its deletion; some not readable, some in use.
+function keepDevices(random, made) {
+  const entry = (name, uid) => ({ apiGroup: 'dra-controller-manager', resource: 'kept-devices', name, uid });
+  const asked = random.pick(['10m', '90s', '24h', '1h30m', '']);
+  made.metadata.annotations = { 'dra-controller-manager/keep-devices': asked };
+  const consumers = (made.status.reservedFor ??= []);
+  if (random.chance(0.5)) return void consumers.push(entry(random.pick(['until-1793000000-priority-0', 'in-use-priority-5', 'until-x', 'until-1793000001-priority--3']), 'kept-1'));
+  consumers.push(entry('in-use-priority-0', 'kept-for-uid-of-set'));
+  if (random.chance(0.8)) Object.assign(made.metadata, { deletionTimestamp: TIME, finalizers: ['resource.kubernetes.io/delete-protection'] });
+}
+
 // Takes devices that nobody has taken, parts of one card mostly, some of them twice.
 function makeClaims(random, slices, nodes) {
   const claims = [], pods = [];
@@ -141,6 +152,7 @@ function makeClaims(random, slices, nodes) {
     const node = of.spec.nodeName ?? (random.chance(0.5) ? random.pick(nodes) : '');
     const pod = { name, uid: `uid-pod-${at}` }, gone = random.chance(0.1);
     claims.push(claim(ns, `claim-${at}`, results, node, random.chance(0.8) ? pod : null));
+    if (random.chance(0.15)) keepDevices(random, claims.at(-1));
     if (gone) continue;
     pods.push({ apiVersion: 'v1', kind: 'Pod', metadata: { namespace: ns, name, uid: pod.uid, creationTimestamp: TIME },
       spec: { nodeName: node || random.pick(nodes), containers: [{ name: 'main' }], resourceClaims: [{ name: 'c', resourceClaimName: `claim-${at}` }] }, status: { phase: 'Running' } });
