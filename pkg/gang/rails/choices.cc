@@ -204,7 +204,10 @@ void RailChoices::charge(allocator::Meter& meter) {
 RailChoices::Step RailChoices::next(RailList& out, allocator::Meter& meter) {
   constexpr uint64_t kLookEvery = 16;
   bool stopped = false;
-  while (batch_.size() < kBatch && branch_ < branches_.size() && !stopped) {
+  const auto is_full = [this] {
+    return batch_.size() == kBatch || branch_ == branches_.size() || (!batch_.empty() && judged_ >= batch_ends_);
+  };
+  while (!is_full() && !stopped) {
     if (!advance()) {
       ++branch_;
       begun_ = pruned_ = false;
@@ -217,8 +220,9 @@ RailChoices::Step RailChoices::next(RailList& out, allocator::Meter& meter) {
   }
   charge(meter);
   // A batch is filled over several slices: which list is tried first must not depend on how long a slice was.
-  if (batch_.size() < kBatch && branch_ < branches_.size()) return Step::kStopped;
+  if (!is_full()) return Step::kStopped;
   if (batch_.empty()) return Step::kNone;
+  batch_ends_ = judged_ + kJudgedABatch;
   std::stable_sort(batch_.begin(), batch_.end(), [](const Found& a, const Found& b) { return a.count < b.count; });
   out = std::move(batch_.back().list);
   batch_.pop_back();

@@ -22,6 +22,8 @@ class RailChoices {
  public:
   // Lists looked at before the best of them is tried.
   static constexpr size_t kBatch = 64;
+  // Fewer are enough when so many beginnings were judged since the last one.
+  static constexpr uint64_t kJudgedABatch = 8192;
 
   // The supply must be collected; both must outlive this.
   RailChoices(const GangRequest& request, const Table& table, uint32_t rule, RailSupply& supply);
@@ -77,7 +79,7 @@ class RailChoices {
   std::vector<Found> batch_;                           // best last
   uint64_t best_count_ = 0;
   std::vector<std::string> best_entries_;
-  uint64_t judged_ = 0, charged_ = 0;
+  uint64_t judged_ = 0, charged_ = 0, batch_ends_ = kJudgedABatch;
 };
 
 }  // namespace dra::gang
