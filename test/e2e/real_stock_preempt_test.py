@@ -15,7 +15,6 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
-import api as rest  # noqa: E402
 import manager as managers  # noqa: E402
 import real_cluster  # noqa: E402
 from real_preempt_test import BUDGETS, CORE, MERGE, PODS, PROMISE, STRATEGIC, condition  # noqa: E402
