@@ -45,8 +45,10 @@ add_link_options(-Wl,-z,relro -Wl,-z,now -Wl,-z,noexecstack)
 # Compiling: stack canaries, checked libc calls, stack probes page by page, and control-flow protection where the processor has it. Not
 # together with sanitizers, which have their own checks.
 if(DRA_HARDEN AND NOT DRA_SANITIZE)
-  # The same bytes from a clone in another folder.
-  add_compile_options("-ffile-prefix-map=${CMAKE_SOURCE_DIR}=.")
+  # The same bytes from a clone in another folder, and with or without ccache, which makes paths below CCACHE_BASEDIR relative to the build folder.
+  file(RELATIVE_PATH DRA_SOURCE_FROM_BUILD "${CMAKE_BINARY_DIR}" "${CMAKE_SOURCE_DIR}")
+  string(REGEX REPLACE "/$" "" DRA_SOURCE_FROM_BUILD "${DRA_SOURCE_FROM_BUILD}")
+  add_compile_options("-ffile-prefix-map=${DRA_SOURCE_FROM_BUILD}=." "-ffile-prefix-map=${CMAKE_SOURCE_DIR}=.")
   add_compile_options(-fstack-protector-strong $<$<NOT:$<CONFIG:Debug>>:-U_FORTIFY_SOURCE>
                       $<$<NOT:$<CONFIG:Debug>>:-D_FORTIFY_SOURCE=2>)
   # clang 14 has no stack probes on ARM.
