@@ -268,6 +268,27 @@ TEST_F(KeepForTheNext, NothingIsKeptForAPodWithoutAController) {
   EXPECT_TRUE(within(10s, [&] { return get_claim(claim) == nullptr; }));
 }
 
+// The device gets a taint after its claim was freed for the next pod, and before that has it.
+TEST_F(KeepForTheNext, NothingWithATaintIsTakenOver) {
+  begin_with_template(Claims::kOwn, "24h");
+  start_owned("a");
+  ASSERT_TRUE(soon([&] { return bound("a"); }));
+  const std::string device = device_of_pod("a"), claim = generated("a");
+  end("a");
+  pass(3s);
+  start_owned("b");
+  ASSERT_TRUE(soon([&] { return reasons().contains("TakesKeptDevices"); }));
+  ASSERT_FALSE(bound("b"));
+  api().create({{"apiVersion", "resource.k8s.io/v1beta2"},
+                {"kind", "DeviceTaintRule"},
+                {"metadata", {{"name", "broken"}}},
+                {"spec",
+                 {{"deviceSelector", {{"driver", kDriver}, {"pool", node_name(0)}, {"device", device}}},
+                  {"taint", {{"key", "example.com/broken"}, {"effect", "NoSchedule"}}}}}});
+  EXPECT_TRUE(within(30s, [&] { return bound("b"); }));
+  EXPECT_NE(device_of_pod("b"), device);
+}
+
 // The next pod asks for something else, and is placed as any other.
 TEST_F(KeepForTheNext, WhatCannotBeTakenOverKeepsNobodyWaiting) {
   begin_with_template(Claims::kOwn, "24h");

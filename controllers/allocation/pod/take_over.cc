@@ -10,6 +10,7 @@
 #include "controllers/allocation/kept/kept_claims.h"
 #include "controllers/allocation/pod/allocation_writes.h"
 #include "controllers/allocation/pod/report.h"
+#include "pkg/api/selectors.h"
 #include "pkg/protocol/avoided.h"
 #include "pkg/protocol/keep.h"
 #include "pkg/protocol/pod_claims.h"
@@ -83,8 +84,23 @@ std::vector<Left> all_left(const PodContext& context, const allocator::Request& 
   return all;
 }
 
-// The node on which all of them can be used now, if the pod may go there; the pod avoids none of them. A device that is
-// shared has a number of its own in each allocation: the search gives such shares anew.
+// A taint keeps new pods from the device. The claim is free by then: lifecycle, which ends what is kept for a taint,
+// looks no more.
+bool refuses(const PodContext& context, const api::DeviceRequestAllocationResult& result) {
+  const inventory::Inventory& inventory = context.tools.inventory;
+  if (!inventory.features().device_taints) return false;
+  const std::vector<std::string>& ignored = context.tools.allocator.options().ignored_taints;
+  const std::vector<api::DeviceTaint> taints = inventory.taints({result.driver, result.pool, result.device});
+  return std::any_of(taints.begin(), taints.end(), [&](const api::DeviceTaint& taint) {
+    if (taint.effect != "NoSchedule" && taint.effect != "NoExecute") return false;
+    const bool is_ignored =
+        taint.effect == "NoSchedule" && std::find(ignored.begin(), ignored.end(), taint.key) != ignored.end();
+    return !is_ignored && !api::tolerates(result.tolerations, taint);
+  });
+}
+
+// The node on which all of them can be used now, if the pod may go there; the pod avoids none of them, and none has a
+// taint. A device that is shared has a number of its own in each allocation: the search gives such shares anew.
 std::optional<allocator::NodeId> usable_on(const PodContext& context, const std::vector<api::AllocationResult>& devices,
                                            const std::vector<allocator::NodeId>& order) {
   const inventory::Inventory& inventory = context.tools.inventory;
@@ -98,7 +114,7 @@ std::optional<allocator::NodeId> usable_on(const PodContext& context, const std:
     node = id;
     for (const api::DeviceRequestAllocationResult& result : allocation.results) {
       const inventory::DeviceName device{result.driver, result.pool, result.device};
-      if (result.share_id || !inventory.device_on(device, *name)) return std::nullopt;
+      if (result.share_id || !inventory.device_on(device, *name) || refuses(context, result)) return std::nullopt;
       if (std::any_of(avoided.begin(), avoided.end(), [&](const AvoidedDevice& one) { return one.name == device; }))
         return std::nullopt;
     }
