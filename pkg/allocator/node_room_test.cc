@@ -176,8 +176,12 @@ TEST_F(NodeRoom, RandomWorldsAgreeWithTryingEveryChoice) {
     World boundless = world;
     boundless.cpu = boundless.memory = INT64_MAX / 2;
     const bool without = Brute(boundless).fits(0, 0, 0, 0);
-    if (!fits && without) EXPECT_NE(found.short_of_room, "") << "world " << i;
-    if (fits || !without) EXPECT_EQ(fits ? found.short_of_room : "", "") << "world " << i;
+    if (!fits && without) {
+      EXPECT_NE(found.short_of_room, "") << "world " << i;
+    }
+    if (fits || !without) {
+      EXPECT_EQ(fits ? found.short_of_room : "", "") << "world " << i;
+    }
     fit += fits;
     short_of_room += !fits && without;
     if (!fits) continue;
