@@ -41,8 +41,9 @@ struct ElectorCallbacks {
   std::function<void(const std::string& why)> on_stopped;
   // Another identity holds the lease ("" if nobody does).
   std::function<void(const std::string& holder)> on_new_leader;
-  // While we lead somebody else wrote the lease, without taking it: its annotations as we wrote them last, and as they
-  // are now. Our next renewal keeps what ElectorOptions::annotations does not name.
+  // While we lead the lease was read with other annotations than we know of: somebody else wrote them, without taking
+  // the lease, or a write of ours arrived whose answer was lost. As we knew them, and as they are now. Our next renewal
+  // keeps what ElectorOptions::annotations does not name.
   std::function<void(const std::map<std::string, std::string>& ours, const std::map<std::string, std::string>& now)>
       on_annotations_changed;
   // Called when a renewal needs a GET first, for leader_election_slowpath_total.

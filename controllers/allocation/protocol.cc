@@ -1,6 +1,7 @@
 #include "controllers/allocation/protocol.h"
 
 #include "pkg/api/claim_bounds.h"
+#include "pkg/base/strings.h"
 #include "pkg/protocol/extended_claim.h"
 #include "pkg/protocol/group_claims.h"
 
@@ -286,18 +287,11 @@ bool may_withdraw(const View& view, const protocol::ClaimState& state, const Opt
 
 namespace {
 
-// "n1", "n1, n2 and 3 more"
-std::string some_of(const std::vector<std::string>& names) {
-  constexpr size_t kShown = 3;
-  std::string text;
-  for (size_t i = 0; i < names.size() && i < kShown; ++i) text += (i == 0 ? "" : ", ") + names[i];
-  if (names.size() > kShown) text += " and " + std::to_string(names.size() - kShown) + " more";
-  return text;
-}
+constexpr size_t kShown = 3;
 
 std::string selected_nodes(const api::NodeSelector& selector) {
   const std::vector<std::string>* names = api::named_nodes(selector);
-  return names ? "node " + some_of(*names) : "the nodes of its node selector";
+  return names ? "node " + join_some(*names, kShown) : "the nodes of its node selector";
 }
 
 }  // namespace
@@ -317,7 +311,7 @@ std::string why_pinned(const api::Pod& pod, const protocol::ClaimState& state) {
   if (state.unsure) why = "it cannot be told who allocated it";
   const bool kept = is_only_kept(*state.claim);
   if (kept) why = "its devices are " + keep_words(*keep_of(*state.claim));
-  std::string what = "delete the pods that it is reserved for (" + some_of(consumers) + ")";
+  std::string what = "delete the pods that it is reserved for (" + join_some(consumers, kShown) + ")";
   if (consumers.empty()) what = "delete the claim";
   if (kept) what = "remove its annotation " + std::string(kKeepAnnotation);
   if (consumers.size() == 1 && state.reserved) what = "delete pod " + pod.metadata.name;
@@ -337,14 +331,14 @@ bool single_term(const api::AllocationResult& allocation, api::NodeSelectorTerm&
 }
 
 std::string devices_of(const std::vector<api::AllocationResult>& allocations) {
-  constexpr size_t kShown = 8;
+  constexpr size_t kMost = 8;
   std::string text;
   size_t devices = 0;
   for (const api::AllocationResult& allocation : allocations)
     for (const api::DeviceRequestAllocationResult& device : allocation.results)
-      if (++devices <= kShown)
+      if (++devices <= kMost)
         text += (text.empty() ? "" : ", ") + device.driver + "/" + device.pool + "/" + device.device;
-  return devices > kShown ? text + " and " + std::to_string(devices - kShown) + " more" : text;
+  return devices > kMost ? text + " and " + std::to_string(devices - kMost) + " more" : text;
 }
 
 Duration retreat_delay(const api::Pod& pod, const PodState& state) {

@@ -34,27 +34,14 @@ std::string why_refused(const KeepFacts& facts, const api::ResourceClaim& claim,
   return "";
 }
 
-// Made for a pod that is not known (any more): nobody can say whether a next one comes.
-bool is_of_unknown_pod(const View& view, const api::ResourceClaim& claim) {
-  const api::OwnerReference* owner = claim.metadata.controller();
-  if (owner == nullptr || owner->kind != "Pod") return false;
-  const api::Pod* pod = view.pod(claim.metadata.ns + "/" + owner->name);
-  return pod == nullptr || pod->metadata.uid != owner->uid;
-}
-
 // A taint that would keep a new pod from the device, as the allocator sees it; or a waiting pod of the claim avoids it.
 std::string why_unusable(const KeepFacts& facts, const api::ResourceClaim& claim) {
   if (facts.inventory == nullptr) return "";
   const auto& results = claim.status.allocation->results;
-  const auto is_ignored = [&](const api::DeviceTaint& taint) {
-    return taint.effect == "NoSchedule" &&
-           std::find(facts.ignored_taints.begin(), facts.ignored_taints.end(), taint.key) != facts.ignored_taints.end();
-  };
   if (facts.inventory->features().device_taints)
     for (const api::DeviceRequestAllocationResult& result : results)
       for (const api::DeviceTaint& taint : facts.inventory->taints({result.driver, result.pool, result.device}))
-        if ((taint.effect == "NoSchedule" || taint.effect == "NoExecute") && !is_ignored(taint) &&
-            !api::tolerates(result.tolerations, taint))
+        if (api::keeps_new_pods_away(taint, result.tolerations, facts.ignored_taints))
           return "device " + result.driver + "/" + result.pool + "/" + result.device + " has the taint " + taint.key +
                  ":" + taint.effect;
   for (const api::Pod* pod : facts.view.pods_of_claim(claim.metadata.key())) {
@@ -85,7 +72,8 @@ Keeping judge_keeping(const KeepFacts& facts, const api::ResourceClaim& claim,
   const std::optional<Keep> now = keep_of(claim);
   if (!now && !asks_to_keep(claim)) return out;
   const std::string owner = outlives_pods(claim) ? "" : owner_to_keep_for(facts.view, claim);
-  if (!now && owner.empty() && is_of_unknown_pod(facts.view, claim)) return out;
+  // Nobody can say whether a next one comes.
+  if (!now && owner.empty() && pod_owner(claim) != nullptr && known_pod_owner(facts.view, claim) == nullptr) return out;
   out.refused = why_refused(facts, claim, owner);
   const std::string ended = why_ended(facts, claim, out.refused, owner);
   const auto end = [&](const std::string& why) {

@@ -81,12 +81,7 @@ bool leaves_it_to_another(const View& view, const api::Pod& pod, const Options& 
 std::string places_text(const preempt::Answer& answer) {
   std::set<std::string> nodes;
   for (const auto& [pod, node] : answer.placements) nodes.insert(node);
-  std::vector<std::string> named(nodes.begin(), nodes.end());
-  if (named.size() > kNamedNodes) {
-    named.resize(kNamedNodes);
-    named.back() += " and " + std::to_string(nodes.size() - kNamedNodes) + " more";
-  }
-  return (nodes.size() == 1 ? "node " : "nodes ") + join(named, ", ");
+  return (nodes.size() == 1 ? "node " : "nodes ") + join_some({nodes.begin(), nodes.end()}, kNamedNodes);
 }
 
 // The pod's name, or for readers of another namespace its uid alone, as kube-scheduler does.

@@ -1,6 +1,5 @@
 // preemption: takes the place of pods of lower priority for pods, and groups, that this manager binds and that fit
-// nowhere
-// (--preemption=on). docs/design/preemption.md, "Carrying it out", has the rules T1 to T7 and why they hold.
+// nowhere (--preemption=on). docs/design/preemption.md, "Carrying it out", has the rules T1 to T7 and why they hold.
 //
 // Keys are waiting pods; of a group the one that has its promise, or would have it, acts for all. Every reconcile
 // derives the step from the objects: a pod without a promise chooses and writes it down; a promise is proven; then one

@@ -62,8 +62,9 @@ class LiveWorld {
   protocol::Promise promise_of(const preempt::Answer& answer) const;
   // Why somebody else could take what the answer's victims leave; empty: nobody can.
   std::string why_others_could_take(const preempt::Answer& answer);
-  // Another member of its group has a promise for it that precedes this pod's.
+  // The question is about its group.
   bool of_group() const { return of_group_; }
+  // Another member of its group has a promise for it that precedes this pod's.
   bool is_second() const { return seconds_.contains(asked_); }
   // Its group has two promises, or a promise of the same priority does not stand beside this pod's own, which does: its
   // owner withdraws it, or the other way round. Until one is gone neither is proven.

@@ -4,6 +4,7 @@
 
 #include "controllers/recovery/failures.h"
 #include "controllers/recovery/kept.h"
+#include "pkg/base/strings.h"
 #include "pkg/protocol/avoided.h"
 #include "pkg/protocol/pod_claims.h"
 #include "pkg/protocol/writes.h"
@@ -74,10 +75,9 @@ void note_avoided(const View& view, const api::Pod& pod, const Failures& failure
 }
 
 std::string names_of(const std::vector<inventory::DeviceName>& devices) {
-  constexpr size_t kShown = 3;
-  std::string text;
-  for (size_t i = 0; i < std::min(devices.size(), kShown); ++i) text += (i == 0 ? "" : ", ") + devices[i].text();
-  return devices.size() > kShown ? text + " and " + std::to_string(devices.size() - kShown) + " more" : text;
+  std::vector<std::string> names;
+  for (const inventory::DeviceName& device : devices) names.push_back(device.text());
+  return join_some(names, 3);
 }
 
 // What nobody gets for a while. For the event: a clause, or nothing.

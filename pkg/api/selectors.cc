@@ -143,6 +143,14 @@ bool tolerates(const std::vector<DeviceToleration>& tolerations, const DeviceTai
   return any_tolerates(tolerations, taint);
 }
 
+bool keeps_new_pods_away(const DeviceTaint& taint, const std::vector<DeviceToleration>& tolerations,
+                         const std::vector<std::string>& ignored) {
+  if (taint.effect != "NoSchedule" && taint.effect != "NoExecute") return false;
+  if (taint.effect == "NoSchedule" && std::find(ignored.begin(), ignored.end(), taint.key) != ignored.end())
+    return false;
+  return !tolerates(tolerations, taint);
+}
+
 bool is_about(const DeviceToleration& toleration, const DeviceTaint& taint) {
   return same_key_and_value(toleration, taint);
 }

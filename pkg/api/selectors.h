@@ -45,6 +45,9 @@ bool tolerates(const Toleration& toleration, const Taint& taint);
 bool tolerates(const DeviceToleration& toleration, const DeviceTaint& taint);
 bool tolerates(const std::vector<Toleration>& tolerations, const Taint& taint);
 bool tolerates(const std::vector<DeviceToleration>& tolerations, const DeviceTaint& taint);
+// The taint keeps new pods from the device. `ignored`: keys of NoSchedule taints that do not (--ignore-taints).
+bool keeps_new_pods_away(const DeviceTaint& taint, const std::vector<DeviceToleration>& tolerations,
+                         const std::vector<std::string>& ignored);
 // Key and value alone, whatever the effects are.
 bool is_about(const DeviceToleration& toleration, const DeviceTaint& taint);
 

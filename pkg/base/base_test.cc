@@ -52,6 +52,13 @@ TEST(StringsTest, Base64RoundTripsEveryLength) {
   EXPECT_EQ(out, "");
 }
 
+TEST(StringsTest, JoinSomeSaysHowManyAreLeft) {
+  EXPECT_EQ(join_some({}, 3), "");
+  EXPECT_EQ(join_some({"a"}, 3), "a");
+  EXPECT_EQ(join_some({"a", "b", "c"}, 3), "a, b, c");
+  EXPECT_EQ(join_some({"a", "b", "c", "d", "e"}, 3), "a, b, c and 2 more");
+}
+
 TEST(StringsTest, SplitJoinQuote) {
   EXPECT_EQ(join(split("a,,b", ','), "|"), "a||b");
   EXPECT_EQ(trim(" \n x y\t"), "x y");

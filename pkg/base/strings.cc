@@ -33,6 +33,12 @@ std::string join(const std::vector<std::string>& parts, std::string_view separat
   return text;
 }
 
+std::string join_some(const std::vector<std::string>& parts, size_t most) {
+  std::string text;
+  for (size_t i = 0; i < parts.size() && i < most; ++i) text += (i == 0 ? "" : ", ") + parts[i];
+  return parts.size() > most ? text + " and " + std::to_string(parts.size() - most) + " more" : text;
+}
+
 std::string_view trim(std::string_view text) {
   constexpr std::string_view kSpace = " \t\r\n\v\f";
   const size_t first = text.find_first_not_of(kSpace);

@@ -10,6 +10,8 @@ namespace dra {
 // "a,b,c" -> {"a","b","c"}; an empty text yields one empty part.
 std::vector<std::string> split(std::string_view text, char separator);
 std::string join(const std::vector<std::string>& parts, std::string_view separator);
+// At most so many parts: "a, b and 3 more".
+std::string join_some(const std::vector<std::string>& parts, size_t most);
 std::string_view trim(std::string_view text);
 std::string to_lower(std::string_view text);
 // Go's %q: double quotes with escapes, as in API server messages.

@@ -96,13 +96,16 @@ std::optional<Duration> keeps_for(const api::ResourceClaim& claim) {
   return read_keep(annotation->second);
 }
 
+const api::Pod* known_pod_owner(const reconcile::View& view, const api::ResourceClaim& claim) {
+  const api::OwnerReference* owner = pod_owner(claim);
+  const api::Pod* pod = owner == nullptr ? nullptr : view.pod(claim.metadata.ns + "/" + owner->name);
+  return pod != nullptr && pod->metadata.uid == owner->uid ? pod : nullptr;
+}
+
 std::string owner_to_keep_for(const reconcile::View& view, const api::ResourceClaim& claim) {
   if (const std::optional<Keep> keep = keep_of(claim); keep && !keep->owner.empty()) return keep->owner;
-  const api::OwnerReference* owner = claim.metadata.controller();
-  if (owner == nullptr || owner->kind != "Pod") return "";
-  const api::Pod* pod = view.pod(claim.metadata.ns + "/" + owner->name);
-  const bool known = pod != nullptr && pod->metadata.uid == owner->uid && pod->metadata.controller() != nullptr;
-  return known ? pod->metadata.controller()->uid : "";
+  const api::Pod* pod = known_pod_owner(view, claim);
+  return pod != nullptr && pod->metadata.controller() != nullptr ? pod->metadata.controller()->uid : "";
 }
 
 bool is_next_pod(const api::Pod& pod, const api::ResourceClaim& claim, const Keep& keep) {

@@ -64,6 +64,8 @@ api::ResourceClaimConsumerReference keep_reference(const api::ResourceClaim& cla
 
 // Until when the devices of a claim that was made from a template, and is being deleted, are kept without a pod.
 std::optional<Timestamp> end_of_deleted(const api::ResourceClaim& claim);
+// The pod that owns the claim, if it is known; null: it is not, or no pod does.
+const api::Pod* known_pod_owner(const reconcile::View& view, const api::ResourceClaim& claim);
 // Of a claim that does not outlive its pod: the uid of the pod's controller, as the entry has it or, while the pod is
 // known, the pod. Empty: nobody makes a next pod, or nobody knows.
 std::string owner_to_keep_for(const reconcile::View& view, const api::ResourceClaim& claim);

@@ -7,6 +7,7 @@ Usage: real_older_test.py FOLDER_OF_PROGRAMS
 """
 import argparse
 import os
+import subprocess
 import sys
 import time
 
@@ -86,36 +87,64 @@ def identities(run):
     run.take_over("stopped")
     run.soon(lambda: any("gpu-0" in note and "vfio-0" in note for note in run.events("DeviceConflict")), "the newer one reports the pair", 90)
     assert run.bound("first") and run.bound("second"), "and touches neither"
+    doctor = subprocess.run([os.path.join(run.options.programs, "kubectl-dra"), "doctor", "--kubeconfig", run.kubeconfig], capture_output=True, text=True, timeout=60)
+    assert "gpu-0" in doctor.stdout and "vfio-0" in doctor.stdout, doctor.stdout + doctor.stderr
     run.ask("third", "card")
     run.end("first")
     run.never(lambda: run.bound("third"), 5, "the newer one gives the card out while a pod has it under its other name")
+    assert run.bound("second") and rest.devices_of(run.claims()["second"]), "the other one keeps what it has"
     run.end("second")
     run.soon(lambda: run.bound("third"), "pod third is bound")
     print("the newer one reports the pair, undoes nothing, and gives the card out when both have ended", flush=True)
     run.end("third")
 
 
+def claim_of(name, keeps):
+    return {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "metadata": {"name": name, "annotations": {KEEP: keeps}},
+            "spec": {"devices": {"requests": [{"name": "gpu", "exactly": {"deviceClassName": "other"}}]}}}
+
+
 def kept(run):
-    claim = {"apiVersion": "resource.k8s.io/v1", "kind": "ResourceClaim", "metadata": {"name": "disk", "annotations": {KEEP: "5s"}},
-             "spec": {"devices": {"requests": [{"name": "gpu", "exactly": {"deviceClassName": "other"}}]}}}
-    run.api.create(CLAIMS, claim)
+    run.api.create(CLAIMS, claim_of("disk", "5s"))
     run.ask_for_claim("vm", "disk")
     run.soon(lambda: run.bound("vm"), "pod vm is bound")
     run.soon(lambda: sorted(run.consumers("disk")) == ["kept-devices", "pods"], "the claim has the entry")
     run.take_over("stopped")
     run.end("vm")
-    run.soon(lambda: run.consumers("disk") == ["kept-devices"], "the older one takes the pod out of the claim")
+    run.soon(lambda: run.consumers("disk") == ["kept-devices"], "the pod is taken out of the claim")
     run.never(lambda: not rest.devices_of(run.claim("disk")), 15, "the older one frees the claim")
     run.ask("waits", "other")
     run.never(lambda: run.bound("waits"), 3, "the older one gives out what is kept")
     run.ask_for_claim("vm-2", "disk")
     run.soon(lambda: run.bound("vm-2"), "the older one binds the claim's next pod")
     run.end("vm-2")
-    run.soon(lambda: run.consumers("disk") == ["kept-devices"], "and takes it out again")
+    run.soon(lambda: run.consumers("disk") == ["kept-devices"], "and is taken out again")
     print("the older one keeps the devices for longer than asked, and gives them to the claim's next pod", flush=True)
     run.take_over("stopped")
     run.soon(lambda: run.bound("waits"), "the newer one ends what is kept too long")
     print("the newer one ends it when its time, counted from the takeover, is over", flush=True)
+    run.end("waits")
+
+
+def deleted(run):
+    """A claim of which the older one knows nothing is deleted while the older one leads; another loses its annotation before that."""
+    for name in ("stuck", "freed"):
+        run.api.create(CLAIMS, claim_of(name, "24h"))
+        run.ask_for_claim(f"of-{name}", name)
+        run.soon(lambda name=name: run.bound(f"of-{name}"), f"pod of-{name} is bound")
+        run.end(f"of-{name}")
+        run.soon(lambda name=name: run.consumers(name) == ["kept-devices"], f"claim {name} keeps its device")
+        if name == "freed":
+            run.patch(f"{CLAIMS}/{name}", {"metadata": {"annotations": {KEEP: None}}})
+            run.soon(lambda: not rest.devices_of(run.claim("freed")), "the newer one frees it with the annotation")
+        else:
+            run.take_over("stopped")
+            run.delete(f"{CLAIMS}/{name}")
+            run.never(lambda: not rest.devices_of(run.claim("stuck")), 10, "the older one frees a deleted claim")
+            assert run.claim("stuck")["metadata"].get("deletionTimestamp")
+            run.take_over("stopped")
+            run.soon(lambda: run.api.request("GET", f"{CLAIMS}/stuck")[0] == 404, "the newer one lets the claim go")
+    print("a deleted claim hangs while the older one leads; without its annotation a claim is freed before", flush=True)
 
 
 def main():
@@ -131,6 +160,7 @@ def main():
         run.begin("built")
         identities(run)
         kept(run)
+        deleted(run)
     print("ok")
 
 

@@ -178,13 +178,17 @@ class Record:
                 continue
             free = max([self.gone.get(v, end) for v in went] +
                        [self.freed.get(c.rsplit("/", 1)[1], end) for s in evicted for c in sets[s]["victimClaims"]])
-            if owner in self.bound:
-                took.append(self.bound[owner] - free)
-                if self.bound[owner] > free + SLOWEST:
-                    faults.append(f"{name} ran {self.bound[owner] - free:.0f} s after its place was free")
-            elif owner not in self.gone and end > free + SLOWEST:
-                if not self.higher(owner, min(self.victims[v] for v in went), end):
-                    faults.append(f"{name} never ran, although {len(went)} went for it")
+            # Of a group everybody who was promised a place.
+            last = sets[max(evicted, key=lambda s: sets[s]["seen"])]
+            for member in [m.rsplit("/", 1)[1] for m in last.get("places", {})] or [owner]:
+                who = self.names.get(member, member)
+                if member in self.bound:
+                    took.append(self.bound[member] - free)
+                    if self.bound[member] > free + SLOWEST:
+                        faults.append(f"{who} ran {self.bound[member] - free:.0f} s after its place was free")
+                elif member not in self.gone and end > free + SLOWEST:
+                    if not self.higher(owner, min(self.victims[v] for v in went), end):
+                        faults.append(f"{who} never ran, although {len(went)} went for it")
             if len(evicted) > 1:
                 seen = [sets[s]["seen"] for s in evicted]
                 if not self.higher(owner, min(seen), max(seen) + 5):
@@ -306,7 +310,7 @@ def run(options):
                 faults, took = record.faults(end)
             took.sort()
             print(f"{options.pods} pods in {end - begun:.0f} s, {kills} kills of the manager, {servers} of the API server: {len(record.victims)} victims for "
-                  f"{sum(1 for s in record.promises.values() if s)} promises, {len(took)} preemptors ran; from free to bound: "
+                  f"{sum(1 for s in record.promises.values() if s)} promises, {len(took)} pods with a promised place ran; from free to bound: "
                   f"median {took[len(took) // 2] if took else 0:.1f} s, longest {took[-1] if took else 0:.1f} s; {len(faults)} faults", flush=True)
             if options.keep:
                 print(manager.log()[-8000:])

@@ -41,16 +41,21 @@ class GroupPreemption : public Preempting {
   void release(const std::string& name) {
     api().merge(Api::path("Pod", name), {{"metadata", {{"finalizers", nullptr}}}});
   }
-  // Deletes the member that has the promise, or another one, before anybody was evicted. With its successor the group
-  // chooses again.
-  void lose_a_member(bool holder) {
+  // The group has a promise, in the status of `owner`, which the server does not let be proven.
+  void begin_with_a_promise(const Names& low, std::string& owner) {
     begin_preempting(2);
-    const Names low = numbered("low", 0, 8);
     fill(low);
     block_proofs();
     create_group(high_);
     ASSERT_TRUE(within(20s, [&] { return !with_promise(high_).empty(); }));
-    const std::string owner = with_promise(high_).front();
+    owner = with_promise(high_).front();
+  }
+  // Deletes the member that has the promise, or another one, before anybody was evicted. With its successor the group
+  // chooses again.
+  void lose_a_member(bool holder) {
+    const Names low = numbered("low", 0, 8);
+    std::string owner;
+    begin_with_a_promise(low, owner);
     const std::string other = owner == "high0" ? "high1" : "high0";
     api().remove_now(Api::path("Pod", holder ? owner : other));
     unblock();
@@ -247,13 +252,9 @@ TEST_F(GroupPreemption, ANodeThatGoesEndsThePromise) {
 // Somebody with the right to write pods/status puts the group's record on another member, or one that names pods of
 // others: neither counts.
 TEST_F(GroupPreemption, ARecordOfOthersPlacesIsNone) {
-  begin_preempting(2);
   const Names low = numbered("low", 0, 8);
-  fill(low);
-  block_proofs();
-  create_group(high_);
-  ASSERT_TRUE(within(20s, [&] { return !with_promise(high_).empty(); }));
-  const std::string owner = with_promise(high_).front();
+  std::string owner;
+  begin_with_a_promise(low, owner);
   const Json status = api().get(Api::path("Pod", owner))["status"];
   Json record;
   for (const Json& condition : status["conditions"])
@@ -293,18 +294,7 @@ TEST(TwoLeadersOfGroups, PromiseEachDeviceOnceAndEvictNobodyInVain) {
     options.devices = 4;
     Cluster cluster(options);
     SeededRandom chance(seed);
-    create_priorities(cluster.api());
-    cluster.api().merge(Api::path("Namespace", "default"),
-                        {{"metadata", {{"labels", {{"dra-controller-manager/preemption", "true"}}}}}});
-    cluster.api().create(claim_template("one-gpu"));
-    for (const char* name : {"a", "b"}) {
-      ProcessOptions process;
-      process.manager = Cluster::manager_options();
-      switch_on(process.manager);
-      Process& started = cluster.start(name, process, false);
-      started.network().set_plan(lagging(chance, seed % 2 == 1 ? 200ms : 1s));
-      started.start();
-    }
+    start_two_leaders(cluster, chance, seed);
     std::vector<std::string> low, high;
     for (int i = 0; i < 8; ++i) {
       low.push_back("low" + std::to_string(i));

@@ -268,6 +268,35 @@ TEST_F(KeepForTheNext, NothingIsKeptForAPodWithoutAController) {
   EXPECT_TRUE(within(10s, [&] { return get_claim(claim) == nullptr; }));
 }
 
+// Whatever a tenant writes as the owner of his pods: what is kept for the pods of another namespace is not his.
+TEST_F(KeepForTheNext, APodOfAnotherNamespaceTakesNothingOver) {
+  begin_with_template(Claims::kOwn, "24h");
+  start_owned("a");
+  ASSERT_TRUE(soon([&] { return bound("a"); }));
+  const std::string claim = generated("a"), device = device_of(claim);
+  end("a");
+  pass(3s);
+  api().create({{"apiVersion", "v1"}, {"kind", "Namespace"}, {"metadata", {{"name", "tenant"}}}});
+  Json copied = api().get(Api::path("ResourceClaimTemplate", "kept"));
+  copied["metadata"] = {{"name", "kept"}, {"namespace", "tenant"}};
+  api().create(copied);
+  // The uid is that of the other namespace's controller. Nobody collects the pod, whose owner's name is not there, at
+  // once.
+  Json forged = pod("a", {from_template("gpu", "kept")});
+  forged["metadata"]["namespace"] = "tenant";
+  forged["metadata"]["ownerReferences"] = {{{"apiVersion", "resource.k8s.io/v1"},
+                                            {"kind", "ResourceClaimTemplate"},
+                                            {"name", "kept"},
+                                            {"uid", owners_["set"]["metadata"]["uid"]},
+                                            {"controller", true}}};
+  api().create(forged);
+  EXPECT_TRUE(never([&] { return reasons().contains("TakesKeptDevices"); }, 10s));
+  const auto known = get_claim(claim);
+  ASSERT_NE(known, nullptr);
+  EXPECT_TRUE(protocol::is_only_kept(*known));
+  EXPECT_EQ(device_of(claim), device);
+}
+
 // The device gets a taint after its claim was freed for the next pod, and before that has it.
 TEST_F(KeepForTheNext, NothingWithATaintIsTakenOver) {
   begin_with_template(Claims::kOwn, "24h");

@@ -284,19 +284,7 @@ Meeting meet(uint64_t seed, bool prove) {
   options.devices = 8;
   Cluster cluster(options);
   SeededRandom chance(seed);
-  create_priorities(cluster.api());
-  cluster.api().merge(Api::path("Namespace", "default"),
-                      {{"metadata", {{"labels", {{"dra-controller-manager/preemption", "true"}}}}}});
-  cluster.api().create(claim_template("one-gpu"));
-  for (const char* name : {"a", "b"}) {
-    ProcessOptions process;
-    process.manager = Cluster::manager_options();
-    switch_on(process.manager);
-    process.manager.settings.prove_promises = prove;
-    Process& started = cluster.start(name, process, false);
-    started.network().set_plan(lagging(chance, seed % 2 == 1 ? 200ms : 1s));
-    started.start();
-  }
+  start_two_leaders(cluster, chance, seed, prove);
   std::vector<std::string> low, high;
   for (int i = 0; i < 8; ++i) {
     low.push_back("low" + std::to_string(i));

@@ -83,6 +83,16 @@ class Recovered : public World {
                          {"allocatedResourcesStatus", {of_claim}}};
     api().merge(Api::path("Pod", name) + "/status", {{"status", {{"containerStatuses", {container}}}}});
   }
+  // A pod is evicted because of its device, which is in quarantine then; four others want the four devices.
+  void begin_with_an_unhealthy_one() {
+    begin_recovering();
+    owned("a");
+    ASSERT_TRUE(soon([&] { return bound("a"); }));
+    say_unhealthy("a", device_of(generated("a")));
+    ASSERT_TRUE(within(60s, [&] { return writes("recovery/recover") == 1; }));
+    kubelet();
+    for (const char* other : {"b", "c", "d", "e"}) api().create(pod(other, {from_template("gpu", "one-gpu")}));
+  }
   // As kubelet does: one event, whose count grows.
   void say(const Json& one, int more = 1) {
     const std::string name = one["metadata"]["name"].get<std::string>() + ".prepare";
@@ -143,14 +153,7 @@ TEST_F(Recovered, APodOfABrokenDeviceRunsOnAnother) {
 
 // Kubelet says so itself, which no tenant can: no owner gets the device, until half an hour is over.
 TEST_F(Recovered, WhatKubeletCallsUnhealthyNobodyGetsForHalfAnHour) {
-  begin_recovering();
-  owned("a");
-  ASSERT_TRUE(soon([&] { return bound("a"); }));
-  const std::string first = device_of(generated("a"));
-  say_unhealthy("a", first);
-  ASSERT_TRUE(within(60s, [&] { return writes("recovery/recover") == 1; }));
-  kubelet();
-  for (const char* other : {"b", "c", "d", "e"}) api().create(pod(other, {from_template("gpu", "one-gpu")}));
+  begin_with_an_unhealthy_one();
   const auto all_bound = [&] { return bound("b") && bound("c") && bound("d") && bound("e"); };
   EXPECT_FALSE(within(60s, all_bound)) << "one of four devices is in quarantine";
   if (cluster().plane().simulated()) {
@@ -160,14 +163,7 @@ TEST_F(Recovered, WhatKubeletCallsUnhealthyNobodyGetsForHalfAnHour) {
 
 TEST_F(Recovered, WhoMayWriteTheLeaseReleasesFromQuarantine) {
   elect_ = true;
-  begin_recovering();
-  owned("a");
-  ASSERT_TRUE(soon([&] { return bound("a"); }));
-  const std::string first = device_of(generated("a"));
-  say_unhealthy("a", first);
-  ASSERT_TRUE(within(60s, [&] { return writes("recovery/recover") == 1; }));
-  kubelet();
-  for (const char* other : {"b", "c", "d", "e"}) api().create(pod(other, {from_template("gpu", "one-gpu")}));
+  begin_with_an_unhealthy_one();
   const auto waiting = [&] {
     std::string names;
     for (const char* other : {"b", "c", "d", "e"})

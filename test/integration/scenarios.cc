@@ -337,7 +337,8 @@ void play_bound_moves(Stage& s) {
 }
 
 // Two pods of high priority take the place of two of four.
-void play_preemption(Stage& s) {
+// `made`: how one of the two high ones is created.
+void take_two_of_four(Stage& s, const std::function<Json(const std::string&)>& made) {
   s.api().create(claim_template("one-gpu"));
   create_priorities(s.api());
   s.api().merge(Api::path("Namespace", "default"),
@@ -346,7 +347,7 @@ void play_preemption(Stage& s) {
   const auto low = names("low", 4), high = names("high", 2);
   for (const auto& name : low) s.api().create(pod_of_rank(name, {from_template("gpu", "one-gpu")}));
   s.await("the low ones bound", [&] { return s.all_bound(low); });
-  for (const auto& name : high) s.api().create(pod_of_rank(name, {from_template("gpu", "one-gpu")}));
+  for (const auto& name : high) s.api().create(made(name));
   s.await("the high ones bound", [&] { return s.all_bound(high); });
   s.await("their promises ended", [&] {
     return std::none_of(high.begin(), high.end(), [&](const std::string& name) {
@@ -363,32 +364,15 @@ void play_preemption(Stage& s) {
   s.end(rest);
 }
 
-// A group of two takes the place of two of four.
+void play_preemption(Stage& s) {
+  take_two_of_four(s, [](const std::string& name) { return pod_of_rank(name, {from_template("gpu", "one-gpu")}); });
+}
+
+// As a group.
 void play_group_preemption(Stage& s) {
-  s.api().create(claim_template("one-gpu"));
-  create_priorities(s.api());
-  s.api().merge(Api::path("Namespace", "default"),
-                {{"metadata", {{"labels", {{"dra-controller-manager/preemption", "true"}}}}}});
-  s.begin();
-  const auto low = names("low", 4), high = names("high", 2);
-  for (const auto& name : low) s.api().create(pod_of_rank(name, {from_template("gpu", "one-gpu")}));
-  s.await("the low ones bound", [&] { return s.all_bound(low); });
-  for (const auto& name : high)
-    s.api().create(member_of_job(pod_of_rank(name, {from_template("gpu", "one-gpu")}), "pair", 2));
-  s.await("the group bound", [&] { return s.all_bound(high); });
-  s.await("its promise ended", [&] {
-    return std::none_of(high.begin(), high.end(), [&](const std::string& name) {
-      return protocol::has_promise(*s.watchdog().pod("default/" + name));
-    });
+  take_two_of_four(s, [](const std::string& name) {
+    return member_of_job(pod_of_rank(name, {from_template("gpu", "one-gpu")}), "pair", 2);
   });
-  const auto left = std::count_if(low.begin(), low.end(),
-                                  [&](const std::string& name) { return s.watchdog().pod("default/" + name); });
-  s.await("nobody evicted in vain", [&] { return left == 2; });
-  s.check();
-  auto rest = high;
-  for (const auto& name : low)
-    if (s.watchdog().pod("default/" + name)) rest.push_back(name);
-  s.end(rest);
 }
 
 // Three pods share a claim. kube-scheduler takes them out of reservedFor again and again (Unreserve), and all but one

@@ -10,11 +10,17 @@ namespace dra::allocation {
 using namespace protocol;
 using namespace reconcile;
 
+namespace {
+
+// For whose next pod the claim keeps devices: the uid of a controller. Empty: for none.
+std::string owner_of(const api::ResourceClaim* claim) {
+  const std::optional<Keep> keep = claim && claim->status.allocation ? keep_of(*claim) : std::nullopt;
+  return keep ? keep->owner : std::string();
+}
+
+}  // namespace
+
 void KeptClaims::index_owner(const api::ResourceClaim* before, const api::ResourceClaim* after) {
-  const auto owner_of = [](const api::ResourceClaim* claim) {
-    const std::optional<Keep> keep = claim && claim->status.allocation ? keep_of(*claim) : std::nullopt;
-    return keep ? keep->owner : std::string();
-  };
   const std::string was = owner_of(before), is = owner_of(after);
   if (was == is) return;
   if (const auto at = of_owner_.find(was); !was.empty() && at != of_owner_.end()) {
@@ -59,8 +65,7 @@ std::vector<std::shared_ptr<const api::ResourceClaim>> KeptClaims::of_owner(cons
   if (keys == of_owner_.end()) return claims;
   for (const std::string& key : keys->second) {
     auto claim = view.shared_claim(key);
-    const std::optional<Keep> keep = claim && claim->status.allocation ? keep_of(*claim) : std::nullopt;
-    if (keep && keep->owner == owner) claims.push_back(std::move(claim));
+    if (owner_of(claim.get()) == owner) claims.push_back(std::move(claim));
     if (claims.size() == kMostSearched) break;
   }
   return claims;

@@ -3,9 +3,9 @@
 //
 // Derived from the pods as the events of the controller show them; nothing is lost by a restart. A promise counts while
 // its pod waits and is ours to bind; whether it stands is judged by the controller preemption, which withdraws it
-// otherwise. That of a group lasts until the controller preemption removes it, also
-// when the pod that has the record is bound before the others. Devices that somebody holds are not kept: their claim
-// has them. At most protocol::kMostPromises count, half of them of one namespace. Not thread-safe.
+// otherwise. That of a group lasts until the controller preemption removes it, also when the pod that has the record is
+// bound before the others. Devices that somebody holds are not kept: their claim has them. At most
+// protocol::kMostPromises count, half of them of one namespace. Not thread-safe.
 #pragma once
 
 #include <cstdint>

@@ -10,6 +10,7 @@
 #include "controllers/allocation/pod/kept_from.h"
 #include "controllers/allocation/pod/node_takes.h"
 #include "controllers/allocation/pod/report.h"
+#include "pkg/base/strings.h"
 #include "pkg/protocol/avoided.h"
 #include "pkg/protocol/keep.h"
 #include "pkg/protocol/pod_claims.h"
@@ -223,15 +224,13 @@ namespace {
 
 // "A, B and 2 more", and when the first of them is tried again.
 std::pair<std::string, Timestamp> shown(const std::vector<AvoidedDevice>& avoided) {
-  constexpr size_t kShown = 3;
-  std::string names;
+  std::vector<std::string> names;
   Timestamp until = avoided.front().until;
-  for (size_t i = 0; i < avoided.size(); ++i) {
-    if (i < kShown) names += (i == 0 ? "" : ", ") + avoided[i].name.text();
-    until = std::min(until, avoided[i].until);
+  for (const AvoidedDevice& one : avoided) {
+    names.push_back(one.name.text());
+    until = std::min(until, one.until);
   }
-  if (avoided.size() > kShown) names += " and " + std::to_string(avoided.size() - kShown) + " more";
-  return {names, until};
+  return {join_some(names, 3), until};
 }
 
 }  // namespace

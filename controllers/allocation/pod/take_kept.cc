@@ -6,7 +6,9 @@
 #include <utility>
 
 #include "controllers/allocation/kept/kept_claims.h"
+#include "controllers/allocation/kept/set_aside.h"
 #include "controllers/allocation/pod/report.h"
+#include "pkg/base/strings.h"
 #include "pkg/protocol/keep.h"
 #include "pkg/protocol/writes.h"
 
@@ -18,25 +20,6 @@ using namespace reconcile;
 namespace {
 
 using Claim = std::shared_ptr<const api::ResourceClaim>;
-
-// While it lives the claims hold nothing, but for those that were put back.
-class SetAside {
- public:
-  SetAside(inventory::Inventory& inventory, const std::vector<Claim>& claims) : inventory_(inventory), claims_(claims) {
-    for (const Claim& claim : claims_) inventory_.remove_claim(claim->metadata.uid);
-  }
-  ~SetAside() {
-    for (const Claim& claim : claims_) put_back(*claim);
-  }
-  SetAside(const SetAside&) = delete;
-  SetAside& operator=(const SetAside&) = delete;
-  void put_back(const api::ResourceClaim& claim) { inventory_.apply_claim(claim); }
-  void set_aside(const api::ResourceClaim& claim) { inventory_.remove_claim(claim.metadata.uid); }
-
- private:
-  inventory::Inventory& inventory_;
-  const std::vector<Claim>& claims_;
-};
 
 // What lifecycle does not free in time may be in use: it is asked again after this time at the earliest.
 constexpr Duration kNotInVain = std::chrono::minutes(1);
@@ -57,30 +40,22 @@ std::vector<Claim> candidates_of(const PodContext& context, const std::string& n
 // The claims that hold what these allocations need. The others hold what they held before.
 std::vector<Claim> in_the_way(const PodContext& context, const allocator::Request& request,
                               const allocator::Decision& decision, const std::vector<Claim>& kept, SetAside& aside) {
-  inventory::Inventory& inventory = context.tools.inventory;
-  std::vector<std::string> uids;
-  for (size_t i = 0; i < request.claims.size(); ++i) {
-    uids.push_back(request.claims[i]->metadata.uid);
-    inventory.assume(uids.back(), decision.results.at(i), request.claims[i].get());
-  }
+  const Supposed supposed(context.tools.inventory, request.claims, decision.results);
   std::vector<Claim> needed;
   for (const Claim& claim : kept) {
     aside.put_back(*claim);
-    if (inventory.over_commitments(uids, inventory::Layer::kAll).empty()) continue;
+    if (supposed.fits()) continue;
     aside.set_aside(*claim);
     needed.push_back(claim);
   }
-  for (const std::string& uid : uids) inventory.forget(uid);
   return needed;
 }
 
 std::string kept_names(const std::vector<Claim>& claims) {
-  constexpr size_t kShown = 3;
-  std::string text;
-  for (size_t i = 0; i < std::min(claims.size(), kShown); ++i)
-    text += (i == 0 ? "" : ", ") + claims[i]->metadata.key() + " (priority " +
-            std::to_string(keep_of(*claims[i])->priority) + ")";
-  return claims.size() > kShown ? text + " and " + std::to_string(claims.size() - kShown) + " more" : text;
+  std::vector<std::string> names;
+  for (const Claim& claim : claims)
+    names.push_back(claim->metadata.key() + " (priority " + std::to_string(keep_of(*claim)->priority) + ")");
+  return join_some(names, 3);
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "controllers/allocation/kept/kept_claims.h"
+#include "controllers/allocation/kept/set_aside.h"
 #include "controllers/allocation/pod/allocation_writes.h"
 #include "controllers/allocation/pod/report.h"
 #include "pkg/api/selectors.h"
@@ -41,11 +42,6 @@ struct Left {
   bool ready = true;          // no claim has a user
 };
 
-bool is_there(const View& view, const std::string& ns, const api::OwnerReference& pod) {
-  const api::Pod* known = view.pod(ns + "/" + pod.name);
-  return known != nullptr && known->metadata.uid == pod.uid && !known->done();
-}
-
 // Noted for another pod lately.
 bool goes_to_another(const PodContext& context, const api::ResourceClaim& claim) {
   const auto noted = context.view.note(claim.metadata.uid, kTakenNote);
@@ -58,10 +54,11 @@ std::vector<Left> all_left(const PodContext& context, const allocator::Request& 
   const api::OwnerReference& controller = *context.pod.metadata.controller();
   std::map<std::string, Left> by_pod;  // by uid
   for (const Claim& claim : context.tools.kept_claims.of_owner(context.view, controller.uid)) {
-    const api::OwnerReference* pod = claim->metadata.controller();
-    if (claim->metadata.ns != context.pod.metadata.ns || pod == nullptr || pod->uid == context.pod.metadata.uid ||
-        is_there(context.view, claim->metadata.ns, *pod) || goes_to_another(context, *claim))
+    const api::OwnerReference* pod = pod_owner(*claim);
+    if (claim->metadata.ns != context.pod.metadata.ns || pod == nullptr || pod->uid == context.pod.metadata.uid)
       continue;
+    const api::Pod* known = known_pod_owner(context.view, *claim);
+    if ((known != nullptr && !known->done()) || goes_to_another(context, *claim)) continue;
     for (size_t i = 0; i < request.claims.size(); ++i) {
       const api::ResourceClaim& wanted = *request.claims[i];
       if (name_in_pod(wanted) != name_in_pod(*claim) || !(wanted.spec == claim->spec)) continue;
@@ -92,10 +89,7 @@ bool refuses(const PodContext& context, const api::DeviceRequestAllocationResult
   const std::vector<std::string>& ignored = context.tools.allocator.options().ignored_taints;
   const std::vector<api::DeviceTaint> taints = inventory.taints({result.driver, result.pool, result.device});
   return std::any_of(taints.begin(), taints.end(), [&](const api::DeviceTaint& taint) {
-    if (taint.effect != "NoSchedule" && taint.effect != "NoExecute") return false;
-    const bool is_ignored =
-        taint.effect == "NoSchedule" && std::find(ignored.begin(), ignored.end(), taint.key) != ignored.end();
-    return !is_ignored && !api::tolerates(result.tolerations, taint);
+    return api::keeps_new_pods_away(taint, result.tolerations, ignored);
   });
 }
 
@@ -125,17 +119,8 @@ std::optional<allocator::NodeId> usable_on(const PodContext& context, const std:
 // Nobody but `left` holds any of them.
 bool are_free(const PodContext& context, const allocator::Request& request,
               const std::vector<api::AllocationResult>& devices, const std::vector<Claim>& left) {
-  inventory::Inventory& inventory = context.tools.inventory;
-  for (const Claim& claim : left) inventory.remove_claim(claim->metadata.uid);
-  std::vector<std::string> uids;
-  for (size_t i = 0; i < request.claims.size(); ++i) {
-    uids.push_back(request.claims[i]->metadata.uid);
-    inventory.assume(uids.back(), devices[i], request.claims[i].get());
-  }
-  const bool free = inventory.over_commitments(uids, inventory::Layer::kAll).empty();
-  for (const std::string& uid : uids) inventory.forget(uid);
-  for (const Claim& claim : left) inventory.apply_claim(*claim);
-  return free;
+  const SetAside aside(context.tools.inventory, left);
+  return Supposed(context.tools.inventory, request.claims, devices).fits();
 }
 
 // They were handed over: given as soon as the earlier claims are gone.

@@ -103,12 +103,8 @@ const CapacityFit& Filters::fit(Filter& filter, const inventory::CapacityShape& 
 }
 
 const api::DeviceTaint* Filters::untolerated(const Filter& filter, const inventory::Pool& pool, uint32_t device) const {
-  for (const api::DeviceTaint* taint : device_index_.taints(pool, device)) {
-    if (taint->effect != "NoSchedule" && taint->effect != "NoExecute") continue;
-    bool ignored = taint->effect == "NoSchedule" &&
-                   std::find(ignored_taints_.begin(), ignored_taints_.end(), taint->key) != ignored_taints_.end();
-    if (!ignored && !api::tolerates(filter.tolerations, *taint)) return taint;
-  }
+  for (const api::DeviceTaint* taint : device_index_.taints(pool, device))
+    if (api::keeps_new_pods_away(*taint, filter.tolerations, ignored_taints_)) return taint;
   return nullptr;
 }
 

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "pkg/api/semver.h"
+#include "pkg/base/strings.h"
 #include "pkg/inspect/answer/answer.h"
 #include "pkg/inspect/verbs/cel_query.h"
 
@@ -29,10 +30,7 @@ std::string first_line(const std::string& text) {
 
 // "gpu.example.com, nic.example.com and 3 more"
 std::string some_of(const std::vector<std::string>& names) {
-  const size_t shown = std::min(names.size(), kMostClassesNamed);
-  std::string text =
-      join(std::vector<std::string>(names.begin(), names.begin() + static_cast<std::ptrdiff_t>(shown)), ", ");
-  return names.size() > shown ? text + " and " + std::to_string(names.size() - shown) + " more" : text;
+  return join_some(names, kMostClassesNamed);
 }
 
 class SelectorLinter {

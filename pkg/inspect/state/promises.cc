@@ -30,14 +30,25 @@ bool binds(const Promised& one, std::span<const api::Pod* const> pods) {
 
 bool Promised::is_for(const api::Pod& other) const {
   if (other.metadata.uid == pod->metadata.uid) return true;
-  if (!promise.of_group()) return false;
-  const std::optional<protocol::GroupRef> group = protocol::group_of(*pod);
+  const std::optional<protocol::GroupRef> group = promise.of_group() ? protocol::group_of(*pod) : std::nullopt;
   return group && protocol::group_of(other) == group;
 }
 
+namespace {
+
+std::optional<protocol::GroupRef> group_with(const Promised& one) {
+  return one.promise.of_group() ? protocol::group_of(*one.pod) : std::nullopt;
+}
+
+}  // namespace
+
+std::string owner_name(const Promised& one) {
+  const std::optional<protocol::GroupRef> group = group_with(one);
+  return group ? group->shown() : one.pod->metadata.key();
+}
+
 std::string owner_of(const Promised& one) {
-  const std::optional<protocol::GroupRef> group = one.promise.of_group() ? protocol::group_of(*one.pod) : std::nullopt;
-  return group ? group->shown() : "pod " + one.pod->metadata.key();
+  return (group_with(one) ? "" : "pod ") + owner_name(one);
 }
 
 std::vector<Promised> promised_pods(const Objects& objects) {

@@ -25,7 +25,8 @@ struct Promised {
   // The pod is who was promised it: the one with the record, one that gets a place, or a member of the same group.
   bool is_for(const api::Pod& other) const;
 };
-// "pod ml/p", or "group ml/train".
+// "ml/p", or "group ml/train"; and in a sentence: "pod ml/p".
+std::string owner_name(const Promised& one);
 std::string owner_of(const Promised& one);
 
 // In the order of the pods' names; at most protocol::kMostPromises.

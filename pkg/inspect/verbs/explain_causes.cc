@@ -126,8 +126,7 @@ class Causes {
 };
 
 std::string first_of(const std::vector<std::string>& names) {
-  std::vector<std::string> shown(names.begin(), names.begin() + static_cast<long>(std::min(names.size(), kNamed)));
-  return join(shown, ", ") + (names.size() > kNamed ? " and " + std::to_string(names.size() - kNamed) + " more" : "");
+  return join_some(names, kNamed);
 }
 
 Row row_for(const CauseRow& row, Timestamp now) {

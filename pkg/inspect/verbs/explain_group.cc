@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "pkg/base/strings.h"
 #include "pkg/inspect/verbs/chain.h"
 
 namespace dra::inspect {
@@ -49,14 +50,7 @@ std::string nodes_text(const GroupPlaced& placed) {
   std::set<std::string> nodes;
   for (const Placed& one : placed.members)
     if (one.outcome == Outcome::kFeasible) nodes.insert(one.node);
-  constexpr size_t kShown = 4;
-  std::string text;
-  size_t named = 0;
-  for (const std::string& node : nodes) {
-    if (named++ == kShown) return text + " and " + std::to_string(nodes.size() - kShown) + " more";
-    text += (text.empty() ? "" : ", ") + node;
-  }
-  return text;
+  return join_some({nodes.begin(), nodes.end()}, 4);
 }
 
 void add_found(JudgedPod& judged, const WaitingMembers& group, const GroupPlaced& placed, const api::Pod& asked) {

@@ -11,10 +11,8 @@ namespace {
 
 constexpr size_t kNamedAtMost = 8;
 
-std::string listed(std::vector<std::string> names) {
-  const size_t more = names.size() > kNamedAtMost ? names.size() - kNamedAtMost : 0;
-  if (more > 0) names.resize(kNamedAtMost);
-  return join(names, ", ") + (more > 0 ? " and " + std::to_string(more) + " more" : "");
+std::string listed(const std::vector<std::string>& names) {
+  return join_some(names, kNamedAtMost);
 }
 
 std::vector<std::string> devices_of(const protocol::Promise& promise) {

@@ -31,10 +31,9 @@ struct ListedDevice {
   const api::Device* device = nullptr;
   inventory::PoolState pool_state = inventory::PoolState::kComplete;
   inventory::DeviceInfo info;
-  std::string parent;                  // the counter set it draws on
-  double share = 0;                    // of that set, at most
-  const api::Pod* promised = nullptr;  // who has the record
-  std::string promised_to{};           // in words
+  std::string parent;  // the counter set it draws on
+  double share = 0;    // of that set, at most
+  const Promised* promised = nullptr;
 };
 
 // How much of the counter set the device takes: the largest fraction over its counters.
@@ -56,20 +55,19 @@ double share_of(const api::ResourceSlice& slice, const api::DeviceCounterConsump
   return most;
 }
 
-std::vector<ListedDevice> devices_on(State& state, const std::string& node, const api::StringMap& labels) {
+// `promises` must outlive the answer.
+std::vector<ListedDevice> devices_on(State& state, const std::string& node, const api::StringMap& labels,
+                                     const std::vector<Promised>& promises) {
   std::vector<ListedDevice> listed;
-  const std::vector<Promised> all = promised_pods(state.objects);
-  const auto promised = promised_devices(all);
+  const auto promised = promised_devices(promises);
   for (const auto& [pool, slices] : slices_by_pool(state.objects)) {
     const auto info = state.inventory.pool_on(pool.first, pool.second, node);
     for (const api::ResourceSlice* slice : slices)
       for (const api::Device& device : slice->devices) {
         if (!usable_on(*slice, device, node, labels)) continue;
         ListedDevice one{slice, &device, info ? info->state : inventory::PoolState::kInvalid, {}, "", 0};
-        if (const auto owner = promised.find({pool.first, pool.second, device.name}); owner != promised.end()) {
-          one.promised = owner->second->pod;
-          one.promised_to = owner_of(*owner->second);
-        }
+        if (const auto owner = promised.find({pool.first, pool.second, device.name}); owner != promised.end())
+          one.promised = owner->second;
         if (auto known = state.inventory.device_on({pool.first, pool.second, device.name}, node))
           one.info = std::move(*known);
         if (!device.consumes_counters.empty()) {
@@ -127,8 +125,7 @@ void add_device_rows(Table& table, const State& state, const std::string& node, 
   if (device.info.held_as)
     for (const std::string& uid : device.info.held_as->claims) holders.push_back({uid, "-"});
   if (holders.empty() && device.promised != nullptr && device.info.available)
-    return row(kNone, {device.promised_to.starts_with("pod ") ? device.promised_to.substr(4) : device.promised_to},
-               kNone, kNone);
+    return row(kNone, {owner_name(*device.promised)}, kNone, kNone);
   if (holders.empty()) return row(kNone, {}, kNone, kNone);
   for (const Shown& holder : holders) {
     const auto claim = state.objects.claim_by_uid.find(holder.claim_uid);
@@ -218,8 +215,9 @@ Result<Answer> who_is_on(State& state, const std::string& node, const std::strin
   if (known == state.objects.nodes.end() && !nodes_hidden)
     return fail(Code::kNotFound, "node " + quote(node) + " is not known" + did_you_mean(node, state.objects.nodes));
   const api::StringMap none;
+  const std::vector<Promised> promises = promised_pods(state.objects);
   const auto devices =
-      devices_on(state, node, known == state.objects.nodes.end() ? none : known->second->metadata.labels);
+      devices_on(state, node, known == state.objects.nodes.end() ? none : known->second->metadata.labels, promises);
   Answer answer{"DRAWho"};
   Table table = who_table(true);
   list_devices(table, state, node, devices, wanted, fold);
@@ -237,8 +235,8 @@ Result<Answer> who_is_on(State& state, const std::string& node, const std::strin
     if (device.promised != nullptr && !device.info.holders.empty() && (wanted.empty() || device.device->name == wanted))
       answer.say_after(
           {"DevicePromised",
-           device.device->name + " is promised to " + device.promised_to + ", once those who hold it have gone",
-           ref_of(*device.promised),
+           device.device->name + " is promised to " + owner_of(*device.promised) + ", once those who hold it have gone",
+           ref_of(*device.promised->pod),
            "",
            {},
            {{"devices", {device.device->name}}}});
