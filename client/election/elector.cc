@@ -151,6 +151,7 @@ void Elector::try_create() {
 }
 
 void Elector::try_update() {
+  if (!leading_ && callbacks_.on_taking) callbacks_.on_taking(observed_.annotations);
   MonoTime sent = reactor_.clock().mono_now();
   call_ = client_.update(
       path(), lease_json(own_record(), options_.ns, options_.name), {},

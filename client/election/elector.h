@@ -46,6 +46,8 @@ struct ElectorCallbacks {
   // keeps what ElectorOptions::annotations does not name.
   std::function<void(const std::map<std::string, std::string>& ours, const std::map<std::string, std::string>& now)>
       on_annotations_changed;
+  // Before we take the lease: the annotations that it has, of whoever held it before.
+  std::function<void(const std::map<std::string, std::string>& annotations)> on_taking;
   // Called when a renewal needs a GET first, for leader_election_slowpath_total.
   std::function<void()> on_slow_path;
 };

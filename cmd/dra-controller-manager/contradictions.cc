@@ -70,6 +70,9 @@ std::string of_modes(const Flags& flags, const Given& given) {
       {!binds && word_is(flags, "preemption", {"on", "true"}),
        "--preemption=on evicts pods for those that this manager binds, and only --scheduling=bind binds; use "
        "--scheduling=bind, or --preemption=off: kubectl dra whatif preempt advises in every mode"},
+      {!binds && word_is(flags, "defragment", {"on"}),
+       "--defragment=on moves pods to places that this manager gives them, and only --scheduling=bind binds; use "
+       "--scheduling=bind, or --defragment=advice, which names the moves"},
       {observes && word_is(flags, "defragment", {"advice"}),
        "--defragment=advice is about pods that this manager serves, and --scheduling=observe serves none; use "
        "--scheduling=gate or bind, or --defragment=off: kubectl dra whatif make-room advises in every mode"},
@@ -100,9 +103,9 @@ std::string of_controllers(const Flags& flags, const Given& given) {
       {word_is(flags, "preemption", {"on", "true"}) && !runs(flags, "preemption"),
        "--preemption=on evicts pods, and --controllers leaves out preemption, which does it; add it, or use "
        "--preemption=off"},
-      {word_is(flags, "defragment", {"advice"}) && !runs(flags, "defragment"),
-       "--defragment=advice advises moves, and --controllers leaves out defragment, which does it; add it, or use "
-       "--defragment=off"},
+      {word_is(flags, "defragment", {"advice", "on"}) && !runs(flags, "defragment"),
+       "--defragment advises moves or makes them, and --controllers leaves out defragment, which does it; add it, or "
+       "use --defragment=off"},
       {word_is(flags, "recover-failed-prepares", {"on", "true"}) && !runs(flags, "recovery"),
        "--recover-failed-prepares=on evicts pods, and --controllers leaves out recovery, which does it; add it, or use "
        "--recover-failed-prepares=off"},

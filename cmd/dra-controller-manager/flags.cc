@@ -196,14 +196,13 @@ void define_search(CLI::App& app, Texts& texts, Flags& flags) {
   add_duration(app, "--gang-starvation-after", options.gang_starvation_after, {"5m", "1s", "24h"},
                "A group of pods that fits into the cluster, but waits for so long, keeps the nodes that it needs from "
                "pods of its priority and below until it is placed");
-  app.add_option("--max-moves", options.max_moves,
-                 "With --defragment=advice: moves that are advised for one pod that waits, at most")
+  app.add_option("--max-moves", options.max_moves, "With --defragment: moves for one pod that waits, at most")
       ->capture_default_str()
       ->check(in_range<uint64_t>(1, 64, "whole number"));
   add_duration(app, "--move-after", options.move_after, {"10m", "0s", "24h"},
-               "With --defragment=advice: pods that run for less are left where they are");
+               "With --defragment: pods that run for less are left where they are");
   app.add_option("--moves-per-hour", options.moves_per_hour,
-                 "With --defragment=advice: moves that are advised in an hour, in all, and of a namespace without the "
+                 "With --defragment: moves in an hour, made or advised, in all, and of a namespace without the "
                  "annotation dra-controller-manager/moves-per-hour")
       ->capture_default_str()
       ->check(in_range<uint64_t>(0, 1000, "whole number"));

@@ -263,6 +263,7 @@ TEST(Flags, ThatContradictEachOtherAreRefused) {
       {own_evictions, "--controllers=*,-tainteviction"},
       {gate, "--preemption=on"},
       {observe, "--defragment=advice"},
+      {gate, "--defragment=on"},
       {"--defragment=advice", "--controllers=*,-defragment"},
       {observe, "--recover-failed-prepares=on"},
       {"--recover-failed-prepares=on", "--controllers=*,-recovery"},
@@ -285,11 +286,16 @@ TEST(Flags, ThatContradictEachOtherAreRefused) {
   }
 }
 
-TEST(Flags, NobodyIsMovedYet) {
+TEST(Flags, PodsAreMovedInBindModeAlone) {
   EXPECT_TRUE(parse({"--defragment=advice"}).flags);
-  const Parsed on = parse({"--defragment=on"});
-  EXPECT_FALSE(on.flags);
-  EXPECT_THAT(on.text, testing::HasSubstr("advice"));
+  const Parsed gate = parse({"--defragment=on"});
+  EXPECT_FALSE(gate.flags);
+  EXPECT_THAT(gate.text, testing::HasSubstr("--defragment=advice"));
+  const std::vector<std::string> bind{"--defragment=on", "--scheduling=bind", "--scheduler-names=dra"};
+  EXPECT_TRUE(parse(bind).flags);
+  const Parsed left_out = parse({bind[0], bind[1], bind[2], "--controllers=*,-defragment"});
+  EXPECT_FALSE(left_out.flags);
+  EXPECT_THAT(left_out.text, testing::HasSubstr("--controllers leaves out defragment"));
 }
 
 // Any nonsense for any flag: it is taken as text, or one line names the flag, quotes the value and says what is wrong.

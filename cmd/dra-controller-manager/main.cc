@@ -196,6 +196,7 @@ class Process {
     options.labels = {{std::string(protocol::kManagerLabel), std::string(protocol::kManagerName)}};
     options.annotations = [this] { return manager_->lease_annotations(kVersion); };
     client::ElectorCallbacks callbacks;
+    callbacks.on_taking = [this](const auto& annotations) { manager_->lease_taken(annotations); };
     callbacks.on_started = [this] { manager_->lead(); };
     callbacks.on_stopped = [this](const std::string& why) {
       log::info("Leadership ended", {{"why", why}});

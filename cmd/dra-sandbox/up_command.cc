@@ -116,6 +116,7 @@ class Session {
         reactor_, *transport_, random_, fake_scheduler::FakeSchedulerOptions{.volumes = true, .reports = true});
     lease_client_ = std::make_unique<client::RestClient>(*transport_);
     client::ElectorCallbacks callbacks;
+    callbacks.on_taking = [this](const auto& annotations) { manager_->lease_taken(annotations); };
     callbacks.on_started = [this, started = std::move(started)]() mutable {
       if (auto once = std::exchange(started, nullptr)) {
         scheduler_->start();

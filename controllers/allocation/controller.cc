@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "controllers/allocation/allocation.h"
+#include "pkg/protocol/moves.h"
 #include "pkg/protocol/promise.h"
 
 namespace dra::allocation {
@@ -24,8 +25,9 @@ reconcile::Parts make(const Settings& settings, const reconcile::Tools& tools) {
   options.scheduler_names = settings.scheduler_names;
   options.release_gates = settings.release_gates;
   options.recreate_pinned_pods = recreates(settings);
-  options.preemption =
-      settings.scheduling == Scheduling::kBind && reconcile::switched_on(settings, protocol::kPreemptionFlag);
+  options.promises =
+      settings.scheduling == Scheduling::kBind && (reconcile::switched_on(settings, protocol::kPreemptionFlag) ||
+                                                   reconcile::switched_on(settings, protocol::kDefragmentFlag));
   options.gang_hold_timeout = settings.gang_hold_timeout;
   options.gang_starvation_after = settings.gang_starvation_after;
   options.topology_levels = settings.topology_levels;

@@ -31,7 +31,7 @@ struct Options {
   // node of their devices, in labelled namespaces (pinned.h).
   bool recreate_pinned_pods = false;
   // What pods were promised that take the place of others is kept for them (kept/promised_devices.h).
-  bool preemption = false;
+  bool promises = false;
   // An incomplete group withdraws its unproven allocations after this time at the latest (group_reconcile.h).
   Duration gang_hold_timeout = std::chrono::seconds(30);
   // A group that has waited this long keeps the nodes it needs from pods of its priority and below (kept_nodes.h).

@@ -1,5 +1,7 @@
 #include "pkg/reconcile/controller.h"
 
+#include <algorithm>
+
 #include "controllers/defragment/defragment.h"
 
 namespace dra::defragment {
@@ -19,7 +21,11 @@ protocol::Defragment flag_of(const Settings& settings) {
 reconcile::Parts make(const Settings& settings, const reconcile::Tools& tools) {
   Options options;
   options.flag = flag_of(settings);
+  if (settings.scheduling != reconcile::Scheduling::kBind)
+    options.flag = std::min(options.flag, protocol::Defragment::kAdvice);  // kube-scheduler gives the places
   options.moves_per_hour = settings.moves_per_hour;
+  options.preempts = settings.scheduling == reconcile::Scheduling::kBind &&
+                     reconcile::switched_on(settings, protocol::kPreemptionFlag);
   if (settings.scheduling == reconcile::Scheduling::kBind) options.search.scheduler_names = settings.scheduler_names;
   options.search.kind = preempt::Kind::kMoves;
   options.search.max_moves = settings.max_moves;
@@ -33,7 +39,8 @@ const reconcile::Controller& describe() {
   static const reconcile::Controller controller{
       .name = "defragment",
       .aliases = {},
-      .does = "says which pods would have to move so that a pod that waits fits (--defragment=advice)",
+      .does =
+          "says which pods would have to move so that a pod that waits fits (--defragment=advice), and moves them (on)",
       .roles = {{.name = "defragment",
                  .without = "controller defragment is off: no moves are advised, kubectl dra whatif make-room does",
                  .rules = {{"", "nodes", {"list", "watch"}, ""},
@@ -41,13 +48,18 @@ const reconcile::Controller& describe() {
                            {"policy", "poddisruptionbudgets", {"list", "watch"}, ""},
                            {kDra, "deviceclasses", {"list", "watch"}, ""},
                            {kDra, "resourceclaims", {"list", "watch"}, ""},
-                           {kDra, "resourceslices", {"list", "watch"}, ""}}}},
+                           {kDra, "resourceslices", {"list", "watch"}, ""}}},
+                {.name = "defragment-on",
+                 .without = "controller defragment is off: no pod is moved; --defragment=advice does not need it",
+                 .rules = {{"", "pods/eviction", {"create"}, ""}, {"", "pods/status", {"patch"}, ""}},
+                 .needed = [](const Settings& s) { return flag_of(s) == protocol::Defragment::kOn; }}},
       .flags = {{protocol::kDefragmentFlag,
                  "off",
                  "advice: says by an event which pods would have to move, and where to, so that a pod that fits "
-                 "nowhere fits; a DeviceClass may say off: annotation dra-controller-manager/defragment; nobody is "
-                 "moved, and on is refused. off: kubectl dra whatif make-room advises",
-                 {"off", "advice"}}},
+                 "nowhere fits; on, with --scheduling=bind: moves them, by evictions that budgets allow, each to a "
+                 "place that is kept for the next pod of its controller; a DeviceClass may say off or advice: "
+                 "annotation dra-controller-manager/defragment. off: kubectl dra whatif make-room advises",
+                 {"off", "advice", "on"}}},
       // What cannot be read may hold any device.
       .must_read_all_of = {reconcile::Kind::kClaim, reconcile::Kind::kSlice, reconcile::Kind::kTaintRule},
       .runs =

@@ -18,7 +18,9 @@ namespace {
 
 constexpr std::string_view kGate = "dra-controller-manager/allocation";
 
-// How long until a pod is asked about again, and one that waits for what is on its way.
+// How long until a pod is asked about again where moves are made, where they are advised, and one that waits for what
+// is on its way. Between two questions others have their turn (turn.h).
+constexpr Duration kAskSoon = std::chrono::seconds(2);
 constexpr Duration kAskAgain = std::chrono::seconds(30);
 constexpr Duration kLookAgain = std::chrono::seconds(1);
 
@@ -38,54 +40,69 @@ bool waits_for_us(const api::Pod& pod, const Options& options) {
   return pod.scheduling_gates.size() == 1 && pod.scheduling_gates.front() == kGate;
 }
 
+}  // namespace
+
 // Names of other namespaces are not for the pod that asks.
 Move move_of(const api::Pod& pod, const api::Pod& asking) {
   const bool same = pod.metadata.ns == asking.metadata.ns;
   const api::OwnerReference& owner = *pod.metadata.controller();
   std::string kind = owner.kind;
   std::transform(kind.begin(), kind.end(), kind.begin(), [](unsigned char c) { return std::tolower(c); });
-  Move move{pod.metadata.ns, owner.uid, same ? kind + "/" + owner.name : "an owner of another namespace",
-            same ? "namespace " + pod.metadata.ns : "another namespace", kMovesPerHourOfOwner};
+  Move move{pod.metadata.uid,
+            pod.metadata.ns,
+            owner.uid,
+            same ? kind + "/" + owner.name : "an owner of another namespace",
+            same ? "namespace " + pod.metadata.ns : "another namespace",
+            kMovesPerHourOfOwner};
   if (const auto said = pod.metadata.annotations.find(kMovesPerHourAnnotation); said != pod.metadata.annotations.end())
     move.allowed_of_owner = read_moves_per_hour(said->second).value_or(0);
   return move;
 }
 
-}  // namespace
-
-// Some claim asks for devices, and none of their classes is left out.
-bool DefragmentReconciler::is_asked_about(const View& view, const api::Pod& pod) const {
+Defragment DefragmentReconciler::mode_for(const View& view, const api::Pod& pod) const {
   const std::vector<std::string> keys = claim_keys_of(pod);
-  return !keys.empty() && std::all_of(keys.begin(), keys.end(), [&](const std::string& key) {
-    const api::ResourceClaim* claim = view.claim(key);
-    return claim == nullptr || defragment_for(claim->spec, options_.flag, [&](const std::string& name) {
-                                 return view.device_class(name);
-                               }) != Defragment::kOff;
-  });
+  Defragment mode = keys.empty() ? Defragment::kOff : options_.flag;
+  for (const std::string& key : keys)
+    if (const api::ResourceClaim* claim = view.claim(key))
+      mode = std::min(mode, defragment_for(claim->spec, options_.flag,
+                                           [&](const std::string& name) { return view.device_class(name); }));
+  return mode;
 }
 
 ReconcileResult DefragmentReconciler::reconcile(const Key& key, const View& view, reconcile::State& handed) const {
   State& state = static_cast<State&>(handed);
   ReconcileResult out;
   const api::Pod* pod = key.kind == Kind::kPod ? view.pod(key.object) : nullptr;
-  if (pod == nullptr || !waits_for_us(*pod, options_)) return out;
-  if (!is_asked_about(view, *pod)) return out.requeue_in(kAskAgain);  // a class may be changed
+  if (pod == nullptr) return out;
+  const bool promised = has_promise(*pod);
+  if (promised) {
+    const Result<Promise> promise = *promise_of(*pod);
+    if (options_.preempts && (!promise || !promise->has_moves())) return out;  // the controller preemption's
+    if (pod->metadata.deleting() || !preemption::is_ours(*pod, options_.search)) return out;
+  } else if (!waits_for_us(*pod, options_)) {
+    return out;
+  }
+  if (const auto noted = view.note(kMovesOfTheHour, kMovesOfTheHour)) state.pace.read(noted->text, view.now());
+  const Defragment mode = mode_for(view, *pod);
+  if (!promised && mode == Defragment::kOff) return out.requeue_in(kAskAgain);  // a class may be changed
   if (view.is_being_bound(pod->metadata.uid) || !view.budgets() ||
       !engines_.nodes.namespace_annotations(pod->metadata.ns))
     return out.requeue_in(kLookAgain);
-  if (!preemption::in_turn(view, state.next_question, out)) return out;
+  WallTime& next = promised ? state.next_look : state.next_question;
+  if (!preemption::in_turn(view, next, out)) return out;
   const Clock* clock = engines_.allocator.options().slice.clock;
   const MonoTime began = clock ? clock->mono_now() : MonoTime{};
-  ask(view, *pod, state, out);
-  state.next_question = preemption::turn_after(
+  promised ? go_on(view, *pod, state, out) : ask(view, *pod, mode, state, out);
+  next = preemption::turn_after(
       view, clock ? std::chrono::duration_cast<Duration>(clock->mono_now() - began) : Duration::zero());
   return out;
 }
 
-void DefragmentReconciler::ask(const View& view, const api::Pod& pod, State& state, ReconcileResult& out) const {
+void DefragmentReconciler::ask(const View& view, const api::Pod& pod, Defragment mode, State& state,
+                               ReconcileResult& out) const {
   preemption::LiveWorld live(view, engines_, options_.search);
   const preemption::LiveWorld::Refusal refusal = live.ask_for(pod);
-  out.requeue_in(refusal.ordinary ? kLookAgain : kAskAgain);
+  out.requeue_in(refusal.ordinary ? kLookAgain : mode == Defragment::kOn ? kAskSoon : kAskAgain);
   if (!refusal.why.empty()) {
     if (!refusal.ordinary)
       emit_once(view, out,
@@ -93,6 +110,8 @@ void DefragmentReconciler::ask(const View& view, const api::Pod& pod, State& sta
                  refusal.why});
     return;
   }
+  // For whoever moved nobody moves: its place is kept.
+  if (live.has_kept_place()) return void(out.requeue_in(kLookAgain));
   const preempt::Answer answer = live.answer();
   if (answer.verdict == preempt::Verdict::kUndecided)
     return emit_once(view, out,
@@ -100,7 +119,27 @@ void DefragmentReconciler::ask(const View& view, const api::Pod& pod, State& sta
                       "whether others could move so that it fits was not decided within the limits of the search; "
                       "kubectl dra whatif make-room -f FILE searches longer",
                       ""});
-  if (answer.verdict == preempt::Verdict::kEvict) advise(view, pod, state, live, answer, out);
+  if (answer.verdict != preempt::Verdict::kEvict) return;
+  if (mode != Defragment::kOn) return advise(view, pod, state, live, answer, out);
+  std::vector<uint32_t> order;
+  const std::string why = why_not_made(view, pod, state, live, answer, order);
+  if (why.empty()) return write_plan(view, pod, live, answer, std::move(order), out);
+  if (view.last_event(pod.metadata.uid, "MovesHeldBack") != why)
+    out.add(Metric{Metric::Type::kCounter, "dra_defragment_held_back_total", {}, 1});
+  emit_once(view, out,
+            {ref_of(pod), false, "MovesHeldBack", "Defragmenting",
+             "it would fit if " + std::to_string(answer.pods.size()) + (answer.pods.size() == 1 ? " pod" : " pods") +
+                 " moved: " + live.shown_moves(answer) + ". Nobody is moved: " + why,
+             why});
+}
+
+MovesPerHour DefragmentReconciler::limits() const {
+  return {options_.moves_per_hour, [this](const std::string& ns) {
+            const auto known = engines_.nodes.namespace_annotations(ns);
+            if (!known) return 0u;
+            const auto said = known->find(kMovesPerHourAnnotation);
+            return said == known->end() ? options_.moves_per_hour : read_moves_per_hour(said->second).value_or(0);
+          }};
 }
 
 void DefragmentReconciler::advise(const View& view, const api::Pod& pod, State& state,
@@ -119,24 +158,17 @@ void DefragmentReconciler::advise(const View& view, const api::Pod& pod, State& 
   const std::string what =
       "it would fit" + (place == answer.placements.end() ? std::string() : " on node " + place->second) + " if " +
       std::to_string(moves.size()) + (moves.size() == 1 ? " pod" : " pods") + " moved: " + live.shown_moves(answer);
-  const MovesPerHour limits{options_.moves_per_hour, [this](const std::string& ns) {
-                              const auto known = engines_.nodes.namespace_annotations(ns);
-                              if (!known) return 0u;
-                              const auto said = known->find(kMovesPerHourAnnotation);
-                              return said == known->end() ? options_.moves_per_hour
-                                                          : read_moves_per_hour(said->second).value_or(0);
-                            }};
   const auto count = [&out](const char* name, size_t number) {
     out.add(Metric{Metric::Type::kCounter, name, {}, static_cast<double>(number)});
   };
-  if (const std::string why = state.pace.why_not(moves, limits, view.now()); !why.empty()) {
+  if (const std::string why = state.advised.why_not(moves, limits(), view.now()); !why.empty()) {
     if (view.last_event(pod.metadata.uid, "MovesHeldBack") == signature) return;
     count("dra_defragment_held_back_total", 1);
     return emit_once(
         view, out,
         {ref_of(pod), false, "MovesHeldBack", "Defragmenting", what + ". They would have to wait: " + why, signature});
   }
-  state.pace.add(moves, view.now());
+  state.advised.add(moves, view.now());
   count("dra_defragment_advised_pods_total", 1);
   count("dra_defragment_advised_moves_total", moves.size());
   out.decided = Decided{false, "", "", what};
@@ -147,7 +179,7 @@ void DefragmentReconciler::advise(const View& view, const api::Pod& pod, State& 
 
 void DefragmentEvents::changed(const Change& change, const View&, reconcile::State&, EnqueueRequests& out) const {
   const auto* pod = std::get_if<Changed<api::Pod>>(&change);
-  if (pod != nullptr && pod->after != nullptr && waits_for_us(*pod->after, options_))
+  if (pod != nullptr && pod->after != nullptr && (has_promise(*pod->after) || waits_for_us(*pod->after, options_)))
     out.add(pod_key(pod->after->metadata.key()));
 }
 

@@ -1,7 +1,11 @@
 #include "controllers/defragment/pace.h"
 
 #include <algorithm>
+#include <charconv>
 #include <map>
+
+#include "pkg/base/strings.h"
+#include "pkg/base/timestamp.h"
 
 #include "pkg/protocol/moves.h"
 
@@ -56,8 +60,41 @@ std::string Pace::why_not(const std::vector<Move>& moves, const MovesPerHour& li
 }
 
 void Pace::add(const std::vector<Move>& moves, WallTime now) {
-  for (const Move& move : moves) past_.push_back({now, move.ns, move.owner});
+  for (const Move& move : moves) add_one({now, move.ns, move.owner, move.pod});
+}
+
+void Pace::add_one(Past one) {
+  if (std::any_of(past_.begin(), past_.end(), [&](const Past& other) { return other.pod == one.pod; })) return;
+  past_.insert(
+      std::upper_bound(past_.begin(), past_.end(), one, [](const Past& a, const Past& b) { return a.when < b.when; }),
+      std::move(one));
   while (past_.size() > protocol::kMostMovesPerHour) past_.pop_front();
+}
+
+std::string Pace::text(size_t longest) const {
+  std::string text;
+  for (auto one = past_.rbegin(); one != past_.rend(); ++one) {
+    std::string more = text.empty() ? "" : ",";
+    more += std::to_string(Timestamp(one->when).seconds()) + "/" + one->ns + "/" + one->owner + "/" + one->pod;
+    if (text.size() + more.size() > longest) break;
+    text += more;
+  }
+  return text;
+}
+
+void Pace::read(std::string_view text, WallTime now) {
+  for (const std::string& entry : split(text, ',')) {
+    const std::vector<std::string> parts = split(entry, '/');
+    if (parts.size() != 4) continue;
+    int64_t seconds = 0;
+    const char* const end = parts[0].data() + parts[0].size();
+    if (const auto [at, error] = std::from_chars(parts[0].data(), end, seconds); error != std::errc() || at != end)
+      continue;
+    if (seconds < 0 || seconds > Timestamp(now).seconds()) continue;
+    const WallTime when{std::chrono::seconds(seconds)};
+    if (when > now || now - when >= std::chrono::hours(1)) continue;
+    add_one({when, parts[1], parts[2], parts[3]});
+  }
 }
 
 }  // namespace dra::defragment

@@ -43,6 +43,7 @@ std::vector<const api::Pod*> waiting_members(const View& view, const std::string
 }
 
 LiveWorld::~LiveWorld() {
+  if (holds_places_) engines_.inventory.forget(kPlacesOfMoved);
   for (const auto& [pod, node] : aside_) world_->cluster.set_pod(*pod, node, true);
 }
 
@@ -71,7 +72,7 @@ void LiveWorld::add_promises() {
   for (const preempt::Pod& pod : world_->pods) {
     if (pod.object->metadata.deleting() || !is_ours(*pod.object, options_)) continue;
     auto written = protocol::promise_of(*pod.object);
-    if (written && *written && (pod.object->node_name.empty() || (*written)->of_group()))
+    if (written && *written && (pod.object->node_name.empty() || (*written)->outlasts_binding()))
       all.push_back({std::move(**written), pod.object.get()});
   }
   std::sort(all.begin(), all.end(), [](const One& a, const One& b) {
@@ -97,6 +98,7 @@ void LiveWorld::add_promises() {
       if (is_same(pod, place.pod)) promise.placements[place.pod.key] = place.node;
     }
     promise.allocations = std::move(one.promise.allocations);
+    add_moves(one.promise, owner, promise);
     for (const protocol::Instance& victim : one.promise.victims) {
       const auto known = pods_.find(victim.key);
       const api::Pod* pod = known == pods_.end() ? nullptr : world_->pods[known->second].object.get();
@@ -108,6 +110,27 @@ void LiveWorld::add_promises() {
       if (known != claims_.end() && is_same(world_->claims[known->second].get(), claim))
         promise.victim_claims.push_back(claim.key);
     }
+  }
+}
+
+// Those that have not left yet get their places with the promise. Of the others the places are held for the next pods.
+void LiveWorld::add_moves(const protocol::Promise& record, const std::string& owner, preempt::Promise& promise) {
+  promise.moves = record.has_moves();
+  for (const protocol::Promise::Move& move : record.moves) {
+    const auto known = pods_.find(move.pod.key);
+    const preempt::Pod* pod = known == pods_.end() ? nullptr : &world_->pods[known->second];
+    if (pod != nullptr && is_same(pod->object.get(), move.pod) && pod->runs()) {
+      promise.placements[move.pod.key] = move.node;
+      continue;
+    }
+    MovedAway& away = moved_away_.emplace_back();
+    away.ns = move.pod.key.substr(0, move.pod.key.find('/'));
+    away.controller = move.controller;
+    away.whose = owner;
+    for (const std::string& claim : move.claims)
+      if (auto given = promise.allocations.extract(claim); !given.empty())
+        away.devices.results.insert(away.devices.results.end(), given.mapped().results.begin(),
+                                    given.mapped().results.end());
   }
 }
 
@@ -129,6 +152,22 @@ bool LiveWorld::has_rival() {
   return false;
 }
 
+std::optional<uint32_t> LiveWorld::number_of(const protocol::Instance& pod) const {
+  const auto known = pods_.find(pod.key);
+  if (known == pods_.end() || !is_same(world_->pods[known->second].object.get(), pod)) return std::nullopt;
+  return known->second;
+}
+
+std::vector<uint32_t> LiveWorld::planned_moves() const {
+  std::set<uint32_t> all;
+  for (const preempt::Promise& promise : world_->promises)
+    if (promise.moves)
+      for (const std::string& pod : promise.victims)
+        if (const auto known = pods_.find(pod); known != pods_.end() && world_->pods[known->second].runs())
+          all.insert(known->second);
+  return {all.begin(), all.end()};
+}
+
 protocol::Promise LiveWorld::promise_of(const preempt::Answer& answer) const {
   protocol::Promise promise;
   if (!of_group_) {
@@ -147,6 +186,12 @@ protocol::Promise LiveWorld::promise_of(const preempt::Answer& answer) const {
     const api::ObjectMeta& victim = world_->pods[pod].object->metadata;
     promise.victims.push_back({victim.key(), victim.uid});
     gone.insert(victim.uid);
+    if (options_.kind != preempt::Kind::kMoves) continue;
+    protocol::Promise::Move& move = promise.moves.emplace_back();
+    move = {promise.victims.back(), victim.controller()->uid, answer.placements.at(victim.key()), {}};
+    for (const uint32_t claim : world_->pods[pod].claims)
+      if (const std::string key = world_->claims[claim]->metadata.key(); promise.allocations.contains(key))
+        move.claims.push_back(key);
   }
   for (const auto& claim : world_->claims) {
     const auto& consumers = claim->status.reserved_for;
@@ -190,6 +235,33 @@ void LiveWorld::hold_avoided_devices_back() {
   held_back_.emplace(engines_.inventory, all);
 }
 
+// What was given to a next pod already is held by it.
+void LiveWorld::hold_places_of_moved() {
+  api::AllocationResult held;
+  for (const MovedAway& away : moved_away_) {
+    if (is_next_of(away)) continue;
+    for (const api::DeviceRequestAllocationResult& result : away.devices.results)
+      if (result.share_id || engines_.inventory.holders({result.driver, result.pool, result.device}).empty())
+        held.results.push_back(result);
+  }
+  if (held.results.empty()) return;
+  engines_.inventory.assume(kPlacesOfMoved, held);
+  holds_places_ = true;
+}
+
+// A pod that is asked about gets the place, and it is not the one that the others moved for.
+bool LiveWorld::is_next_of(const MovedAway& away) const {
+  return std::any_of(world_->pending.begin(), world_->pending.end(), [&](uint32_t pod) {
+    const api::ObjectMeta& meta = world_->pods[pod].object->metadata;
+    return meta.key() != away.whose && meta.ns == away.ns && meta.controller() != nullptr &&
+           meta.controller()->uid == away.controller;
+  });
+}
+
+bool LiveWorld::has_kept_place() const {
+  return std::any_of(moved_away_.begin(), moved_away_.end(), [this](const MovedAway& one) { return is_next_of(one); });
+}
+
 bool LiveWorld::is_promised(const inventory::DeviceName& device) const {
   for (size_t i = 0; i < owners_.size(); ++i)
     if (owners_[i] != asked_)
@@ -219,6 +291,7 @@ LiveWorld::Refusal LiveWorld::ask_for(const api::Pod& pod) {
   world_->pending = std::move(pending);
   set_nominations_aside();
   hold_avoided_devices_back();
+  hold_places_of_moved();
   return {};
 }
 

@@ -1,6 +1,7 @@
 #include "pkg/reconcile/controller.h"
 
 #include "controllers/preemption/preemption.h"
+#include "pkg/protocol/moves.h"
 
 namespace dra::preemption {
 
@@ -14,6 +15,7 @@ reconcile::Parts make(const Settings& settings, const reconcile::Tools& tools) {
   Options options;
   options.scheduler_names = settings.scheduler_names;
   options.prove = settings.prove_promises;
+  options.moves_are_made = reconcile::switched_on(settings, protocol::kDefragmentFlag);
   return parts(options, {tools.inventory, tools.allocator, tools.nodes});
 }
 

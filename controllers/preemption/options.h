@@ -23,6 +23,8 @@ struct Options {
   Duration move_after{};
   // Off only in models, to show what it is for: evictions begin when the promise is written (T2).
   bool prove = true;
+  // --defragment=on runs, too: promises with moves are its own.
+  bool moves_are_made = false;
   // Of one question (preempt::Options).
   uint64_t max_checks = 2'000;
   Duration longest_question = std::chrono::milliseconds(200);

@@ -97,6 +97,8 @@ ReconcileResult PreemptionReconciler::reconcile(const Key& key, const View& view
   const api::Pod* pod = key.kind == Kind::kPod ? view.pod(key.object) : nullptr;
   if (pod == nullptr || !is_ours(*pod, options_) || pod->done()) return out;
   const bool promised = has_promise(*pod);
+  if (promised && options_.moves_are_made)
+    if (const Result<Promise> promise = *promise_of(*pod); promise && promise->has_moves()) return out;
   if (!pod->node_name.empty() && !(promised && somebody_waits(view, *pod))) {
     if (promised) out.add(write_promise_removed(*pod));
     return out;
@@ -171,6 +173,7 @@ void PreemptionReconciler::go_on(const View& view, const api::Pod& pod, Reconcil
     if (refusal.ordinary && !refusal.too_few) return void(out.requeue_in(kLookAgain));
     return end_promise(view, pod, refusal.why, out);
   }
+  if (promise->has_moves()) return end_promise(view, pod, "others move for it, and --defragment=on is not set", out);
   if (live.is_second() || promise->of_group() != live.of_group())
     return end_promise(view, pod,
                        live.is_second() ? "another member of its group has the group's promise"

@@ -15,7 +15,6 @@
 #include "pkg/protocol/pod_claims.h"
 #include "pkg/protocol/pod_pairs.h"
 #include "pkg/protocol/proof.h"
-#include "pkg/protocol/topology.h"
 
 namespace dra::preemption {
 
@@ -125,11 +124,16 @@ bool LiveWorld::stays(const preempt::Pod& pod) const {
   const api::Pod& object = *pod.object;
   const auto age = std::chrono::duration_cast<Duration>(view_.now() - WallTime(std::chrono::seconds(object.started)));
   if (object.started == 0 || age < options_.move_after) return true;
-  if (!protocol::volume_claim_keys_of(object).empty() || object.extended_resource_claim_status) return true;
+  if (object.has_host_path || !protocol::volume_claim_keys_of(object).empty() || object.extended_resource_claim_status)
+    return true;
   if (object.scheduling_parts_dropped > 0) return true;
+  // A claim that outlives the pod keeps its allocation, or the next pod finds it before it is freed.
+  for (const uint32_t claim : pod.claims)
+    if (!protocol::is_for_pod(object, *world_->claims[claim])) return true;
   const auto needs = placement::PodNeeds::of(object);
   if (!needs || needs->reads_namespaces()) return true;
-  return pod.group != preempt::kNobody && !protocol::topology_wish(object.metadata.annotations).required.empty();
+  // Some of a group's new members are there while others have still to leave: its rule would look at both.
+  return pod.group != preempt::kNobody;
 }
 
 void LiveWorld::add_facts_of_moves() {
@@ -204,6 +208,9 @@ std::string LiveWorld::why_others_could_take(const preempt::Answer& answer) {
   for (const auto& [pod, name] : answer.placements)
     if (const api::Node* node = view_.node(name); node == nullptr || !keeps_others_away(*node)) shared.insert(name);
   if (shared.empty()) return "";
+  // Between a pod's end and its next one's beginning nothing but the taint keeps its new place.
+  if (options_.kind == preempt::Kind::kMoves)
+    return "node " + *shared.begin() + " has no NoSchedule taint that keeps pods of other schedulers away";
   // Without a taint only what the victims hold of devices may be promised.
   preempt::Stage stage(*world_);
   preempt::Fit fit(*world_, stage, preempt::Options{}.check_steps);

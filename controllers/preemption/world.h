@@ -23,6 +23,7 @@
 #include "pkg/allocator/allocator.h"
 #include "pkg/inventory/inventory.h"
 #include "pkg/nodes/node_chooser.h"
+#include "pkg/preempt/order.h"
 #include "pkg/preempt/preempt.h"
 #include "pkg/protocol/avoided.h"
 #include "pkg/protocol/promise.h"
@@ -39,6 +40,9 @@ struct Engines {
 // The members of the group (its key) that are ours to bind and could be placed now.
 std::vector<const api::Pod*> waiting_members(const reconcile::View& view, const std::string& group,
                                              const Options& options);
+
+// As whose the devices count that are kept for pods that moved away; not the uid of a claim.
+inline constexpr std::string_view kPlacesOfMoved = "places-of-moved-pods";
 
 class LiveWorld {
  public:
@@ -62,6 +66,16 @@ class LiveWorld {
   protocol::Promise promise_of(const preempt::Answer& answer) const;
   // Why somebody else could take what the answer's victims leave; empty: nobody can.
   std::string why_others_could_take(const preempt::Answer& answer);
+  // Of an answer that names moves: who leaves first, if an order exists in which none waits for another's place.
+  std::vector<uint32_t> order_of(const preempt::Answer& answer) { return preempt::order_of_moves(*world_, answer); }
+  std::vector<uint32_t> with_a_free_place(const preempt::Answer& answer, const std::vector<uint32_t>& pods) {
+    return preempt::with_a_free_place(*world_, answer, pods);
+  }
+  // Pods that plans of moves name, and that have not left yet; each once.
+  std::vector<uint32_t> planned_moves() const;
+  // An earlier pod of its controller moved away, and the place that the next one gets is kept.
+  bool has_kept_place() const;
+  std::optional<uint32_t> number_of(const protocol::Instance& pod) const;
   // The question is about its group.
   bool of_group() const { return of_group_; }
   // Another member of its group has a promise for it that precedes this pod's.
@@ -85,6 +99,14 @@ class LiveWorld {
   void add_groups();
   void add_budgets();
   void add_promises();
+  // Left already, or leaves, for a place that is kept for the next pod of its controller.
+  struct MovedAway {
+    std::string ns, controller, whose;  // whose: key of the pod that it moved for
+    api::AllocationResult devices;
+  };
+  void add_moves(const protocol::Promise& record, const std::string& owner, preempt::Promise& promise);
+  void hold_places_of_moved();
+  bool is_next_of(const MovedAway& away) const;
   void add_facts_of_moves();
   bool stays(const preempt::Pod& pod) const;
   bool is_of_one_group(const api::Pod& owner, const protocol::Promise& promise) const;
@@ -112,6 +134,8 @@ class LiveWorld {
   std::vector<std::string> owners_;             // of World::promises, by number: key of the pod with the record
   std::set<std::string, std::less<>> seconds_;  // keys of pods whose group has another one
   std::set<uint32_t> second_groups_;
+  std::vector<MovedAway> moved_away_;
+  bool holds_places_ = false;
   std::string asked_;  // key
   bool of_group_ = false;
   bool budgets_known_ = false;

@@ -208,6 +208,7 @@ struct Pod {
   ResourceList overhead;
   Rare<ResourceList> pod_requests;  // spec.resources.requests (pod level)
   int32_t priority = 0;
+  bool has_host_path = false;   // a volume of it is a path of its node
   bool never_preempts = false;  // spec.preemptionPolicy is Never
   std::string priority_class_name;
   std::string pod_group_name;  // spec.schedulingGroup.podGroupName

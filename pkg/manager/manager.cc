@@ -43,6 +43,7 @@
 #include "pkg/nodes/node_tracker.h"
 #include "pkg/nodes/plugin_nodes.h"
 #include "pkg/protocol/avoided.h"
+#include "pkg/protocol/moves.h"
 
 namespace dra::manager {
 
@@ -449,12 +450,21 @@ struct Manager::Impl {
     protocol::ManagerNotes notes = lease_notes(options, lease_drivers, version);
     notes.usage = usage.trouble();
     notes.quarantine = protocol::avoided_text(protocol::quarantined_devices(view));
+    if (const auto moved = view.note(protocol::kMovesOfTheHour, protocol::kMovesOfTheHour)) notes.moves = moved->text;
     if (controller_runs(options, kPreemptor)) {
       const std::string why = preflight.why_not(kPreemptor);
       notes.preempts = why.empty() ? "on" : "Nobody is evicted for pods of higher priority: " + why;
     }
     const api::StringMap all = protocol::annotations_of(notes);
     return {all.begin(), all.end()};
+  }
+
+  void lease_taken(const api::StringMap& annotations) {
+    // What this process knows itself, of a term before, is older than what another leader wrote.
+    const std::string moves = protocol::notes_of(annotations).moves;
+    if (moves.empty() || moves.size() > protocol::kMaxLeaseAnnotation) return;
+    memory.notes.put(std::string(protocol::kMovesOfTheHour), std::string(protocol::kMovesOfTheHour),
+                     {moves, reactor.clock().mono_now()});
   }
 
   // Of what we wrote: what was added between a write of ours and this one is not known to whoever wrote it.
@@ -595,6 +605,10 @@ Drivers Manager::drivers() const {
 void Manager::lease_annotations_changed(const std::map<std::string, std::string>& ours,
                                         const std::map<std::string, std::string>& now) {
   impl_->lease_annotations_changed({ours.begin(), ours.end()}, {now.begin(), now.end()});
+}
+
+void Manager::lease_taken(const std::map<std::string, std::string>& annotations) {
+  impl_->lease_taken({annotations.begin(), annotations.end()});
 }
 
 std::map<std::string, std::string> Manager::lease_annotations(std::string_view version) {

@@ -75,6 +75,8 @@ class Manager {
   // released.
   void lease_annotations_changed(const std::map<std::string, std::string>& ours,
                                  const std::map<std::string, std::string>& now);
+  // For ElectorCallbacks::on_taking: whom the last leader moved within the hour.
+  void lease_taken(const std::map<std::string, std::string>& annotations);
   // What must hold to be ready: the API is served, every store is synced.
   std::vector<HealthCheck> checks() const;
   bool ready() const;

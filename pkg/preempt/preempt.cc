@@ -43,7 +43,7 @@ class Choice {
     const Fits now = fits_in_both(world_, stage_, fit_, {}, {true, {}, binding_}, found);
     if (now == Fits::kUnknown) return verdict(Verdict::kUndecided, {});
     if (now == Fits::kYes) return verdict(Verdict::kFits, std::move(found));
-    if (kind_ == Kind::kMoves || !own_) return choose();
+    if (!own_ || world_.promises[*own_].moves != (kind_ == Kind::kMoves)) return choose();
     return go_on_with_own();
   }
 
@@ -83,20 +83,23 @@ class Choice {
   // yet: then the promise must still be a best choice.
   Answer go_on_with_own() {
     const Judged& own = judged_[*own_];
-    const Harm harm = harm_of_victims(world_, own.victims);
+    const bool moves = kind_ == Kind::kMoves;
+    const Harm harm = moves ? harm_of_moves(world_, own.victims) : harm_of_victims(world_, own.victims);
     if (!own.begun) {
       Answer anew = choose();
       if (anew.verdict == Verdict::kUndecided || anew.verdict == Verdict::kWait) return anew;
       if (anew.verdict == Verdict::kEvict && anew.harm < harm) return anew;
     }
     Found promised;
-    for (const uint32_t pod : own.waiting) {
+    std::vector<uint32_t> placed = own.waiting;
+    if (moves) placed.insert(placed.end(), own.victims.begin(), own.victims.end());
+    for (const uint32_t pod : placed) {
       const std::string name = world_.pods[pod].object->metadata.key();
       promised.placements[name] = world_.promises[*own_].placements.at(name);
       for (const uint32_t claim : world_.pods[pod].claims) {
         const auto& allocations = world_.promises[*own_].allocations;
         const auto allocation = allocations.find(world_.claims[claim]->metadata.key());
-        if (allocation != allocations.end() && !world_.claims[claim]->status.allocation)
+        if (allocation != allocations.end() && (moves || !world_.claims[claim]->status.allocation))
           promised.allocations.insert(*allocation);
       }
     }

@@ -28,6 +28,8 @@ class Proposal {
  private:
   void find_owner() {
     for (const auto& [name, node] : promise_.placements) {
+      if (promise_.moves && std::find(promise_.victims.begin(), promise_.victims.end(), name) != promise_.victims.end())
+        continue;
       const auto pod = pods_.find(name);
       if (pod == pods_.end()) continue;
       owners_.push_back(pod->second);
@@ -98,9 +100,19 @@ class Proposal {
   }
 
   bool victims_may_go() const {
+    if (promise_.moves)
+      return std::all_of(judged_.victims.begin(), judged_.victims.end(),
+                         [this](uint32_t pod) { return has_place(pod); }) &&
+             Candidates(world_, Kind::kMoves, judged_.priority, true).allowed(judged_.victims);
     const bool anybody = std::all_of(judged_.waiting.begin(), judged_.waiting.end(),
                                      [this](uint32_t pod) { return world_.pods[pod].preempts; });
     return Candidates(world_, Kind::kVictims, judged_.priority, anybody).allowed(judged_.victims);
+  }
+
+  // A pod that moves: it can be asked about, and the promise says where it goes.
+  bool has_place(uint32_t pod) const {
+    const api::Pod& object = *world_.pods[pod].object;
+    return promise_.placements.contains(object.metadata.key()) && placement::PodNeeds::of(object).has_value();
   }
 
   const World& world_;
@@ -123,6 +135,7 @@ class Places {
   void place(const api::Pod& pod, const std::string& node) {
     api::Pod copy = pod;
     copy.metadata.uid = "place/" + pod.metadata.uid;
+    copy.node_name.clear();
     world_.cluster.set_pod(copy, node, true);
     placed_.push_back(copy.metadata.uid);
   }
@@ -143,13 +156,17 @@ bool can_be_used_on(const World& world, const api::AllocationResult& allocation,
 // The nodes exist and take the pods, and nobody else has what they were promised. The scene is arranged without it.
 bool places_are_possible(World& world, Fit& fit, const Judged& judged, const Promise& promise) {
   Places places(world);
-  for (const uint32_t pod : judged.waiting) {
+  std::vector<uint32_t> pods = judged.waiting;
+  if (promise.moves) pods.insert(pods.end(), judged.victims.begin(), judged.victims.end());
+  for (const uint32_t pod : pods) {
     const std::string& node = promise.placements.at(world.pods[pod].object->metadata.key());
     if (!fit.takes(pod, node)) return false;
     places.place(*world.pods[pod].object, node);
     for (const uint32_t claim : world.pods[pod].claims) {
       const auto promised = promise.allocations.find(world.claims[claim]->metadata.key());
-      const api::AllocationResult* allocation = world.claims[claim]->status.allocation
+      // What a pod that moves has now is not what it gets.
+      const bool anew = promise.moves && promised != promise.allocations.end();
+      const api::AllocationResult* allocation = world.claims[claim]->status.allocation && !anew
                                                     ? &*world.claims[claim]->status.allocation
                                                 : promised != promise.allocations.end() ? &promised->second
                                                                                         : nullptr;

@@ -123,20 +123,22 @@ void Stage::come_back(uint32_t pod) {
   }
 }
 
-// Claims that are allocated, and pods that have a node, hold their own.
+// Claims that are allocated, and pods that have a node, hold their own. Those that move hold both places until they
+// left.
 void Stage::keep(uint32_t number) {
   const Promise& promise = world_.promises[number];
   for (const auto& [name, allocation] : promise.allocations) {
     const auto claim = std::find_if(world_.claims.begin(), world_.claims.end(),
                                     [&name = name](const auto& one) { return one->metadata.key() == name; });
-    if (claim != world_.claims.end() && !(*claim)->status.allocation)
+    if (claim != world_.claims.end() && (promise.moves || !(*claim)->status.allocation))
       world_.devices.assume(uid_of_promise(number, name), allocation);
   }
   for (const auto& [name, node] : promise.placements) {
     const auto pod = std::find_if(world_.pods.begin(), world_.pods.end(),
                                   [&name = name](const Pod& one) { return one.object->metadata.key() == name; });
-    if (pod == world_.pods.end() || !pod->object->node_name.empty()) continue;
+    if (pod == world_.pods.end() || (!promise.moves && !pod->object->node_name.empty())) continue;
     api::Pod promised = *pod->object;
+    promised.node_name.clear();
     promised.metadata.uid = uid_of_promise(number, name);
     world_.cluster.set_pod(promised, node, true);
   }

@@ -66,8 +66,10 @@ struct Budget {
   int64_t allowed = 0;           // how many of these may leave without a violation
 };
 
-// What a pod or a group that takes the place of others was promised.
+// What a pod or a group that takes the place of others was promised; or a pod for which others move (`moves`): then
+// `victims` move, and placements and allocations also say what those that run get in exchange.
 struct Promise {
+  bool moves = false;
   std::map<std::string, std::string> placements;             // pod -> node
   std::map<std::string, api::AllocationResult> allocations;  // claim -> what it gets
   std::vector<std::string> victims;                          // pods, some perhaps gone

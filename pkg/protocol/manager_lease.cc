@@ -18,6 +18,7 @@ constexpr const char* kShared = "dra-controller-manager/shared-drivers";
 constexpr const char* kUsage = "dra-controller-manager/usage";
 constexpr const char* kPreempts = "dra-controller-manager/preempts";
 constexpr const char* kInQuarantine = "dra-controller-manager/quarantine";
+constexpr const char* kMoves = "dra-controller-manager/moves";
 constexpr size_t kMaxUsageNote = 512;
 
 std::string listed(const std::vector<std::string>& names) {
@@ -50,13 +51,15 @@ api::StringMap annotations_of(const ManagerNotes& notes) {
   out.insert_or_assign(kUsage, std::string(utf8_prefix(notes.usage, kMaxUsageNote)));
   out.insert_or_assign(kPreempts, std::string(utf8_prefix(notes.preempts, kMaxUsageNote)));
   out.insert_or_assign(kInQuarantine, std::string(utf8_prefix(notes.quarantine, kMaxLeaseAnnotation)));
+  out.insert_or_assign(kMoves, listed({notes.moves}));
   return out;
 }
 
 ManagerNotes notes_of(const api::StringMap& annotations) {
   return {text_at(annotations, kVersion),        text_at(annotations, kMode),      text_at(annotations, kOptIn),
           list_at(annotations, kSchedulerNames), list_at(annotations, kExclusive), list_at(annotations, kShared),
-          text_at(annotations, kUsage),          text_at(annotations, kPreempts),  text_at(annotations, kInQuarantine)};
+          text_at(annotations, kUsage),          text_at(annotations, kPreempts),  text_at(annotations, kInQuarantine),
+          text_at(annotations, kMoves)};
 }
 
 Leadership leadership_of(const api::Lease& lease, Timestamp now) {

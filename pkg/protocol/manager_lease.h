@@ -29,6 +29,7 @@ struct ManagerNotes {
   std::string usage{};       // why who used what is not counted, or not written; empty: it is, or it is switched off
   std::string preempts{};    // "on"; or why nobody is evicted although --preemption=on says so; empty: it is off
   std::string quarantine{};  // devices that nobody gets (pkg/protocol/avoided.h), or nothing
+  std::string moves{};       // whom --defragment=on moved in the last hour (pkg/protocol/moves.h), the newest first
   bool operator==(const ManagerNotes&) const = default;
 };
 

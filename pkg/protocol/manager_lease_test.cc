@@ -9,6 +9,7 @@ TEST(ManagerLease, WhatIsWrittenIsRead) {
   ManagerNotes notes{"0.1.0", "bind", "", {"dra-scheduler", "other"}, {"gpu.example.com"}, {}};
   notes.preempts = "on";
   notes.quarantine = "drv/pool/gpu-0=1700000000";
+  notes.moves = "1700000000/ml/owner-uid/pod-uid,1699999000/ml/owner-uid/other-uid";
   EXPECT_EQ(notes_of(annotations_of(notes)), notes);
   EXPECT_EQ(notes_of({}), ManagerNotes{});
   EXPECT_EQ(notes_of(annotations_of({})), ManagerNotes{});

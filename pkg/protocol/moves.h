@@ -27,6 +27,12 @@ inline constexpr std::string_view kDefragmentAnnotation = "dra-controller-manage
 inline constexpr std::string_view kDefragmentFlag = "defragment";
 
 inline constexpr uint32_t kMostMovesPerHour = 1000;
+
+// A note about itself (reconcile::Note): whom the manager moved in the last hour, as "SECONDS/namespace/owner/pod",
+// owner and pod by uid, separated by commas, the newest first. The leader writes it on its Lease, and reads there what
+// the one before wrote, so that a restart moves no more than an hour allows. What does not fit is forgotten.
+inline constexpr std::string_view kMovesOfTheHour = "moves-of-the-hour";
+inline constexpr size_t kMaxMovesText = 4000;
 // Of one owner, where its pods have no annotation.
 inline constexpr uint32_t kMovesPerHourOfOwner = 1;
 

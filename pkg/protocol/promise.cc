@@ -46,6 +46,17 @@ std::string text_of(const Promise& promise) {
     out.member("since", promise.since);
     write_instances(out, "victims", promise.victims);
     write_instances(out, "victimClaims", promise.victim_claims);
+    if (promise.has_moves())
+      out.array("moves", [&] {
+        for (const Promise::Move& move : promise.moves)
+          out.object([&] {
+            out.member("controller", move.controller);
+            out.member("node", move.node);
+            out.array("claims", [&] {
+              for (const std::string& claim : move.claims) out.value(claim);
+            });
+          });
+      });
     out.object("allocations", [&] {
       for (const auto& [claim, allocation] : promise.allocations) {
         api::AllocationResult devices;
@@ -97,6 +108,25 @@ bool read_places(const nlohmann::json& places, const std::string& ns, std::vecto
   return true;
 }
 
+// One for each victim. A claim of theirs has its new allocation in the record, or keeps what it has.
+bool read_moves(const nlohmann::json& moves, Promise& promise) {
+  if (!moves.is_array() || moves.empty() || moves.size() > kMostMoves || moves.size() != promise.victims.size())
+    return false;
+  for (const nlohmann::json& one : moves) {
+    Promise::Move& move = promise.moves.emplace_back();
+    move.pod = promise.victims[promise.moves.size() - 1];
+    if (!one.is_object() || !read_text(one, "controller", move.controller) || !read_text(one, "node", move.node))
+      return false;
+    const auto claims = one.find("claims");
+    if (claims == one.end() || !claims->is_array()) return false;
+    for (const nlohmann::json& claim : *claims) {
+      if (!claim.is_string() || !promise.allocations.contains(claim.get_ref<const std::string&>())) return false;
+      move.claims.push_back(claim.get<std::string>());
+    }
+  }
+  return true;
+}
+
 // Read as the status of a claim, by the reader of claims.
 bool read_allocation(const nlohmann::json& value, api::AllocationResult& out) {
   if (!value.is_object()) return false;
@@ -135,6 +165,8 @@ Result<Promise> read_promise(const api::Condition& condition, const api::ObjectM
   if (allocations == record.end() || !allocations->is_object()) return broken("has no allocations");
   for (const auto& [claim, value] : allocations->items())
     if (!read_allocation(value, promise.allocations[claim])) return broken("has an unreadable allocation of " + claim);
+  if (const auto moves = record.find("moves"); moves != record.end())
+    if (promise.of_group() || !read_moves(*moves, promise)) return broken("has no readable list of moves");
   return promise;
 }
 

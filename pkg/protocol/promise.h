@@ -1,7 +1,7 @@
-// The promise of a pod, or of a group of pods, that takes the place of others, as it is written down: a condition of
-// ours in the pod's status, beside status.nominatedNodeName, both under a field manager of their own. A group has one
-// record, in the status of one of its pods: so it is written, kept and dropped as a whole. Tenants with the role edit
-// cannot write pods/status, and the record ends with the pod.
+// The promise of a pod, or of a group of pods, that takes the place of others, or for which others move, as it is
+// written down: a condition of ours in the pod's status, beside status.nominatedNodeName, both under a field manager of
+// their own. A group has one record, in the status of one of its pods: so it is written, kept and dropped as a whole.
+// Tenants with the role edit cannot write pods/status, and the record ends with the pod.
 //
 //   if (const std::optional<Result<Promise>> written = promise_of(pod)) ...
 //   outcome.add(write_promise(view, pod, promise));        // bound to this version of the pod
@@ -44,24 +44,40 @@ struct Instance {
 // The most pods that are promised their places together: each of their decisions leaves out the places of all.
 inline constexpr size_t kMostPlaces = 128;
 
+// The most pods that move for one.
+inline constexpr size_t kMostMoves = 64;
+
 struct Promise {
   struct Place {
     Instance pod;
     std::string node;
     bool operator==(const Place&) const = default;
   };
+  // A pod that leaves for a place of its own: the next pod of its controller gets it.
+  struct Move {
+    Instance pod;
+    std::string controller;  // uid
+    std::string node;
+    std::vector<std::string> claims;  // of it, in `allocations`: what the next pod gets in their place
+    bool operator==(const Move&) const = default;
+  };
   std::string pod_uid;  // in whose status it is: copied to another pod, or to a later one of the name, it is none
   std::string node;     // of that pod, which is promised a place alone; empty: `places` says who goes where
   // Of a group: the members that are placed together, of one namespace. The pod with the record may be none of them.
   std::vector<Place> places;
   std::map<std::string, api::AllocationResult> allocations;  // "namespace/name" of the claim; its devices alone
-  std::vector<Instance> victims;
+  std::vector<Instance> victims;                             // or who moves
+  // One for each of `victims`, in their order, or none: nobody moves.
+  std::vector<Move> moves;
   std::vector<Instance> victim_claims;  // allocated claims that only victims use
   std::string since;                    // RFC 3339
   // Seen in the stream at its own write, without another one that excludes it: evictions may begin.
   bool proven = false;
   bool operator==(const Promise&) const = default;
   bool of_group() const { return node.empty(); }
+  bool has_moves() const { return !moves.empty(); }
+  // It may outlast the binding of the pod that has it: others have places in it, too.
+  bool outlasts_binding() const { return of_group() || has_moves(); }
 };
 
 // Who goes where, `pod` being the one that has the record.

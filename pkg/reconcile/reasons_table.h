@@ -132,15 +132,24 @@ inline constexpr std::array kEventMeanings = std::to_array<EventMeaning>({
     {"KeptDevicesTaken", "Warning", "ResourceClaim",
      "A pod of a higher priority fits nowhere without the devices that the claim kept: the claim is freed",
      "The next pod of the claim gets other devices"},
+    {"Moved", "Normal", "Pod",
+     "`--defragment=on`: the pod is evicted so that another one fits, which the note names; for the next pod of its "
+     "controller a place is kept",
+     "Annotation `dra-controller-manager/do-not-move: \"true\"` keeps a pod where it is"},
     {"MovesAdvised", "Normal", "Pod",
      "`--defragment=advice`: the pod would fit if the pods in the note moved, each to the place that it names; nobody "
      "moves them",
      "Move them, the first one first, or leave it; docs/user/preemption.md"},
+    {"MovesEnded", "Normal", "Pod",
+     "`--defragment=on`: the plan by which others would move for the pod does not stand any more; the note says why",
+     ""},
     {"MovesHeldBack", "Normal", "Pod",
-     "`--defragment=advice`: moves would make the pod fit, but are not advised, or whether they would is not known, "
-     "for "
-     "the reason in the note",
+     "`--defragment`: moves would make the pod fit, but are neither advised nor made, or whether they would is not "
+     "known, for the reason in the note",
      "The note names the limit, or what searches further; docs/user/preemption.md"},
+    {"Moving", "Normal", "Pod",
+     "`--defragment=on`: others are evicted so that the pod fits, each to a place of its own, which the note names",
+     ""},
     {"NotRecovered", "Warning", "Pod",
      "`--recover-failed-prepares=on`: the devices of the pod could not be prepared three times, and it is not made "
      "anew, "

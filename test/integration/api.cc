@@ -26,6 +26,7 @@ const Place& place_of(const std::string& kind) {
       {"StorageClass", {"/apis/storage.k8s.io/v1", "storageclasses", false}},
       {"VolumeAttachment", {"/apis/storage.k8s.io/v1", "volumeattachments", false}},
       {"ReplicaSet", {"/apis/apps/v1", "replicasets", true}},
+      {"Job", {"/apis/batch/v1", "jobs", true}},
       {"Event", {"/apis/events.k8s.io/v1", "events", true}},
       {"Lease", {"/apis/coordination.k8s.io/v1", "leases", true}},
       {"ResourceClaim", {"/apis/resource.k8s.io/v1", "resourceclaims", true}},

@@ -14,6 +14,7 @@
 #include "pkg/manager/permit/permissions.h"
 #include "pkg/yaml/yaml.h"
 #include "test/integration/cluster.h"
+#include "test/integration/moving.h"
 #include "test/integration/preempting.h"
 
 namespace dra::integration::permissions_test {
@@ -86,7 +87,7 @@ manager::ManagerOptions every_mode() {
   options.settings.scheduler_names = {"ours"};
   options.settings.flags["recreate-pinned-pods"] = "on";
   options.settings.flags["preemption"] = "on";
-  options.settings.flags["defragment"] = "advice";
+  options.settings.flags["defragment"] = "on";
   options.settings.flags["recover-failed-prepares"] = "on";
   options.lease = manager::ManagerOptions::LeaseRef{kNamespace, "dra-controller-manager"};
   options.usage = manager::ManagerOptions::LeaseRef{kNamespace, "dra-controller-manager-usage"};
@@ -253,10 +254,48 @@ class Guarded {
   std::unique_ptr<Process> process_;
 };
 
+// Of two pods on two nodes with two devices one moves, so that a pod that wants two devices of one node fits.
+void move_one(Cluster& cluster) {
+  Api& api = cluster.api();
+  const auto create = [&](const std::string& name, const char* from) {
+    Json made = pod_that_may_move(name, from);
+    made["spec"]["schedulerName"] = "ours";
+    api.create(made);
+  };
+  const auto on = [&](const std::string& name) {
+    const auto known = cluster.watchdog().pod("default/" + name);
+    return known && !known->metadata.deleting() ? known->node_name : std::string();
+  };
+  for (const char* node : {"n0", "n1"})
+    api.merge(Api::path("Node", node),
+              {{"spec", {{"taints", {{{"key", "example.com/gpu"}, {"effect", "NoSchedule"}}}}}}});
+  api.create(claim_template("two-gpu", "gpu", 2));
+  std::map<std::string, std::string> left;  // one on each node
+  for (const char* name : {"a", "b", "c", "d"}) create(name, "one-gpu");
+  ASSERT_TRUE(
+      cluster.eventually([&] { return on("a") != "" && on("b") != "" && on("c") != "" && on("d") != ""; }, 60s));
+  for (const char* name : {"a", "b", "c", "d"})
+    if (!left.emplace(on(name), name).second) api.remove_now(Api::path("Pod", name));
+  create("wide", "two-gpu");
+  std::string next;
+  EXPECT_TRUE(cluster.eventually(
+      [&] {
+        for (const auto& [node, name] : left)
+          if (next.empty() && on(name).empty()) create(next = name + "-next", "one-gpu");
+        return on("wide") != "" && !next.empty() && on(next) != "";
+      },
+      60s));
+  for (const auto& pod : api.list("Pod")) api.remove_now(Api::path("Pod", pod["metadata"]["name"]));
+  for (const char* node : {"n0", "n1"}) api.merge(Api::path("Node", node), {{"spec", {{"taints", nullptr}}}});
+  EXPECT_TRUE(cluster.eventually([&] { return cluster.watchdog().held_devices() == 0; }, 60s));
+}
+
 TEST(Permissions, TheShippedRolesSuffice) {
   Guarded world;
   world.install_roles();
-  world.start(every_mode());
+  manager::ManagerOptions options = every_mode();
+  options.settings.move_after = Duration::zero();
+  world.start(options);
   world.add_pods();
   Json ours = pod("ours", {from_template("gpu", "one-gpu")});
   ours["spec"].erase("schedulingGates");
@@ -267,6 +306,15 @@ TEST(Permissions, TheShippedRolesSuffice) {
   EXPECT_EQ(world.cluster().verdict(), "");
   EXPECT_TRUE(world.permissions_check().ok);
   EXPECT_EQ(world.permissions_check().note, "");
+
+  for (const char* name : {"templated", "handmade", "ours"}) world.cluster().api().remove_now(Api::path("Pod", name));
+  move_one(world.cluster());
+  for (const char* name : {"templated", "handmade"})
+    world.cluster().api().create(
+        pod(name, {name[0] == 't' ? from_template("gpu", "one-gpu") : from_claim("gpu", "by-hand")}));
+  world.cluster().api().create(ours);
+  EXPECT_TRUE(world.cluster().eventually(
+      [&] { return world.bound("templated") && world.bound("handmade") && world.bound("ours"); }, 30s));
 
   // A pod of high priority takes the place of one of ours.
   create_priorities(world.cluster().api());
@@ -291,7 +339,7 @@ TEST(Permissions, TheShippedRolesSuffice) {
   EXPECT_TRUE(
       world.cluster().eventually([&] { return !world.cluster().api().exists(Api::path("Pod", "templated")); }, 60s));
   world.cluster().pass(30s);
-  for (const char* name : {"templated", "handmade", "ours"})
+  for (const char* name : {"templated", "handmade", "ours", "low0"})
     if (world.cluster().api().exists(Api::path("Pod", name))) world.cluster().api().remove(Api::path("Pod", name));
   EXPECT_TRUE(world.cluster().eventually([&] { return world.cluster().watchdog().held_devices() == 0; }, 60s));
   std::set<std::string> expected = writers();

@@ -42,7 +42,8 @@ inline void switch_on(manager::ManagerOptions& options) {
 }
 
 // Two managers that both lead, "a" and "b", on an empty cluster. Their requests lag, by up to a second for even seeds.
-inline void start_two_leaders(Cluster& cluster, SeededRandom& chance, uint64_t seed, bool prove = true) {
+inline void start_two_leaders(Cluster& cluster, SeededRandom& chance, uint64_t seed, bool prove = true,
+                              const std::function<void(manager::ManagerOptions&)>& how = switch_on) {
   create_priorities(cluster.api());
   cluster.api().merge(Api::path("Namespace", "default"),
                       {{"metadata", {{"labels", {{"dra-controller-manager/preemption", "true"}}}}}});
@@ -50,7 +51,7 @@ inline void start_two_leaders(Cluster& cluster, SeededRandom& chance, uint64_t s
   for (const char* name : {"a", "b"}) {
     ProcessOptions process;
     process.manager = Cluster::manager_options();
-    switch_on(process.manager);
+    how(process.manager);
     process.manager.settings.prove_promises = prove;
     Process& started = cluster.start(name, process, false);
     started.network().set_plan(lagging(chance, std::chrono::milliseconds(seed % 2 == 1 ? 200 : 1000)));

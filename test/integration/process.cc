@@ -120,6 +120,7 @@ void Process::start() {
   callbacks.on_annotations_changed = [this](const auto& ours, const auto& now) {
     manager_->lease_annotations_changed(ours, now);
   };
+  callbacks.on_taking = [this](const auto& annotations) { manager_->lease_taken(annotations); };
   callbacks.on_started = [this] { manager_->lead(); };
   callbacks.on_stopped = [this](const std::string&) { manager_->stop_leading(); };
   callbacks.on_new_leader = [](const std::string&) {};

@@ -8,6 +8,7 @@
 #include "test/integration/feature_scenarios.h"
 #include "test/integration/group_claim_scenarios.h"
 #include "test/integration/groups.h"
+#include "test/integration/moving.h"
 #include "test/integration/preempting.h"
 #include "test/integration/scenario.h"
 
@@ -375,6 +376,46 @@ void play_group_preemption(Stage& s) {
   });
 }
 
+// Of three pods on each of two nodes with four devices one moves, and a pod that wants two devices fits.
+void play_defragment(Stage& s) {
+  s.api().create(claim_template("one-gpu"));
+  s.api().create(claim_template("two-gpu", "gpu", 2));
+  const auto nodes = names("n", 2);
+  for (const auto& node : nodes)
+    s.api().merge(Api::path("Node", node),
+                  {{"spec", {{"taints", {{{"key", "example.com/accelerators"}, {"effect", "NoSchedule"}}}}}}});
+  s.begin();
+  auto pods = names("p", 8);
+  for (const auto& name : pods) s.api().create(pod_that_may_move(name));
+  s.await("all bound", [&] { return s.all_bound(pods); });
+  const auto pod = [&s](const std::string& name) { return s.watchdog().pod("default/" + name); };
+  for (const auto& node : nodes) {
+    const auto one =
+        std::find_if(pods.begin(), pods.end(), [&](const auto& name) { return pod(name)->node_name == node; });
+    s.api().remove_now(Api::path("Pod", *one));
+    pods.erase(one);
+  }
+  s.api().create(pod_that_may_move("wide", "two-gpu"));
+  // Its controller makes the next one when a pod is gone, or is going.
+  const auto bound_with_next = [&] {
+    for (std::string& name : pods) {
+      const auto known = pod(name);
+      if (known && !known->metadata.deleting()) continue;
+      if (name.ends_with("-next")) return false;
+      name += "-next";
+      s.api().create(pod_that_may_move(name));
+    }
+    return s.all_bound(pods) && s.all_bound({"wide"});
+  };
+  s.await("the wide one bound, and all others", bound_with_next);
+  s.await("its plan ended", [&] { return !protocol::has_promise(*pod("wide")); });
+  const auto moved = std::count_if(pods.begin(), pods.end(), [](const auto& name) { return name.ends_with("-next"); });
+  s.await("nobody moved in vain", [&] { return moved == 1; });
+  s.check();
+  pods.push_back("wide");
+  s.end(pods);
+}
+
 // Three pods share a claim. kube-scheduler takes them out of reservedFor again and again (Unreserve), and all but one
 // end; then the claim is deleted. The last living pod keeps the device.
 void play_shared(Stage& s) {
@@ -485,6 +526,15 @@ std::vector<Scenario> make_scenarios() {
   all.push_back({"preemption", four, [](ProcessOptions& process) { switch_on(process.manager); }, play_preemption});
   all.push_back(
       {"grouppreemption", four, [](ProcessOptions& process) { switch_on(process.manager); }, play_group_preemption});
+  ClusterOptions two_of_four = small;
+  two_of_four.nodes = 2;
+  two_of_four.devices = 4;
+  all.push_back({"defragment", two_of_four,
+                 [](ProcessOptions& process) {
+                   switch_moves_on(process.manager);
+                   process.manager.settings.move_after = Duration::zero();
+                 },
+                 play_defragment});
   for (Scenario& scenario : feature_scenarios()) all.push_back(std::move(scenario));
   for (Scenario& scenario : group_claim_scenarios()) all.push_back(std::move(scenario));
   return all;

@@ -25,6 +25,7 @@ OTHERS = {
     "dra-controller-manager/shared-drivers": "on the manager's own Lease",
     "dra-controller-manager/preempts": "on the manager's own Lease",
     "dra-controller-manager/quarantine": "on the manager's own Lease",
+    "dra-controller-manager/moves": "on the manager's own Lease",
     "dra-controller-manager/usage": "on the manager's own Lease",
 }
 

@@ -72,7 +72,8 @@ WRONG = [
     (['deviceTaintEviction="off"'], "deviceTaintEviction"),
     (['recreatePinnedPods="yess"'], "recreatePinnedPods"),
     (['preemption="yess"'], "preemption"),
-    (['defragment="on"'], "defragment"),
+    (['defragment="yess"'], "defragment"),
+    (['defragment="on"'], "choose defragment=advice"),
     (['defragment="advice"', 'scheduling.mode="observe"'], "choose defragment=off"),
     (['recoverFailedPrepares="yess"'], "recoverFailedPrepares"),
     (['ignoreTaints=["no spaces here"]'], "ignoreTaints"),
@@ -179,12 +180,15 @@ class Chart(unittest.TestCase):
                                       (BIND, {"scheduling.mode": "bind"}),
                                       ([*BIND, 'preemption="on"'], {"scheduling.mode": "bind", "preemption": "on"}),
                                       (['defragment="advice"'], {"defragment": "advice"}),
+                                      ([*BIND, 'defragment="on"'], {"scheduling.mode": "bind", "defragment": "on"}),
+                                      ([*BIND, 'defragment=true'], {"scheduling.mode": "bind", "defragment": "on"}),
                                       (['scheduling.mode="observe"'], {"scheduling.mode": "observe"})):
                 values = {**defaults, **changed}
                 roles = {name for name, conditions in role_conditions().items() if all(values[path] in allowed for path, allowed in conditions)}
                 self.assertEqual("allocation-bind" in roles, settings[:len(BIND)] == BIND)
                 self.assertEqual("preemption" in roles, 'preemption="on"' in settings)
-                self.assertEqual("defragment" in roles, settings == ['defragment="advice"'])
+                self.assertEqual("defragment" in roles, any(setting.startswith("defragment") for setting in settings))
+                self.assertEqual("defragment-on" in roles, changed.get("defragment") == "on")
                 self.assertEqual("claimtemplate" in roles, settings == ['claimTemplates="own"'])
                 status, text, errors = render(helm, *settings, 'uninstall.releaseGates=false', 'policies.enabled=false')
                 self.assertEqual(status, 0, errors)

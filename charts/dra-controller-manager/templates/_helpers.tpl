@@ -153,6 +153,9 @@ server's answer names core kinds; --api-versions may name only those of policies
 {{- if and (ne $v.scheduling.mode "bind") (eq (include "dra.word" $v.preemption) "on") }}
 {{- fail (printf "preemption is on, but scheduling.mode is %s: only mode bind places pods itself; choose preemption=off, or scheduling.mode=bind" $v.scheduling.mode) }}
 {{- end }}
+{{- if and (ne $v.scheduling.mode "bind") (eq (include "dra.word" $v.defragment) "on") }}
+{{- fail (printf "defragment is on, but scheduling.mode is %s: only mode bind gives moved pods their places; choose defragment=advice, or scheduling.mode=bind" $v.scheduling.mode) }}
+{{- end }}
 {{- if and (eq $v.scheduling.mode "observe") (eq (include "dra.word" $v.defragment) "advice") }}
 {{- fail "scheduling.mode is observe, which serves no pods, but defragment is advice: choose defragment=off, or scheduling.mode gate or bind" }}
 {{- end }}

@@ -1,9 +1,10 @@
-// PromisedDevices: devices that were promised to waiting pods and groups (--preemption=on, pkg/protocol/promise.h),
-// which pods of no higher priority must leave. What a group was promised of its nodes is told to the nodes' chooser.
+// PromisedDevices: devices that were promised to waiting pods and groups (--preemption=on, --defragment=on,
+// pkg/protocol/promise.h), which pods of no higher priority must leave. What a group was promised of its nodes, and
+// what the next pods of those that move were, is told to the nodes' chooser.
 //
 // Derived from the pods as the events of the controller show them; nothing is lost by a restart. A promise counts while
-// its pod waits and is ours to bind; whether it stands is judged by the controller preemption, which withdraws it
-// otherwise. That of a group lasts until the controller preemption removes it, also when the pod that has the record is
+// its pod waits and is ours to bind; whether it stands is judged by the controller that wrote it, which withdraws it
+// otherwise. That of a group, and one with moves, lasts until it is removed, also when the pod that has the record is
 // bound before the others. Devices that somebody holds are not kept: their claim has them. At most
 // protocol::kMostPromises count, half of them of one namespace. Not thread-safe.
 #pragma once
@@ -13,6 +14,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "pkg/api/core.h"
 #include "pkg/api/resource.h"
@@ -36,24 +38,48 @@ class PromisedDevices {
                                          const Options& options, nodes::NodeChooser& nodes);
   bool empty() const { return promised_.empty(); }
   // Promised to other pods than this one, and to other groups than its own, and held by nobody; from pods of this
-  // priority.
+  // priority. What is kept for the next pods of a controller is not kept from these, and not from the pod that others
+  // move for while they have not left.
   api::AllocationResult promised_from(int64_t priority, const api::Pod& pod,
                                       const inventory::Inventory& inventory) const;
+  // An earlier pod of its controller moves, and its place is kept: it may fit where pods like it do not.
+  bool keeps_for_next(const api::Pod& pod) const { return next_places_.contains(owner_of(pod)); }
 
  private:
+  // Namespace and uid of a controller.
+  using Owner = std::pair<std::string, std::string>;
+  struct Move {
+    protocol::Instance pod;
+    Owner owner;
+    std::string node;
+    api::AllocationResult devices;
+    bool left = false;  // it is gone, or terminates
+    std::string next;   // uid of the pod that counts on the node, since it waits for the place
+  };
   struct One {
     std::string ns;
     std::string group;  // its key, where the promise is a group's
     int64_t priority = 0;
     api::AllocationResult devices;
     std::vector<protocol::Instance> pods;  // of the group
+    std::vector<Move> moves;
   };
+  static Owner owner_of(const api::Pod& pod);
   bool within_limits(const api::Pod& pod) const;
   static void tell(const reconcile::View& view, const std::string& owner, const One& one,
                    const std::vector<protocol::Instance>& before, const std::vector<protocol::Promise::Place>& places,
                    nodes::NodeChooser& nodes);
+  void set_moves(const reconcile::View& view, const std::string& uid, One& one, const protocol::Promise& promise,
+                 nodes::NodeChooser& nodes);
+  void drop_moves(const std::string& uid, const One& one, nodes::NodeChooser& nodes);
+  void next_pod_changed(const api::Pod& pod, bool gone, nodes::NodeChooser& nodes);
+  void moved_pod_changed(const std::string& uid, bool left);
+  static void add_free(const api::AllocationResult& devices, const inventory::Inventory& inventory,
+                       api::AllocationResult& all);
 
-  std::map<std::string, One, std::less<>> promised_;  // by uid of the pod that has the record
+  std::map<std::string, One, std::less<>> promised_;                  // by uid of the pod that has the record
+  std::map<Owner, std::set<std::string>> next_places_;                // records that keep places for its next pods
+  std::map<std::string, std::set<std::string>, std::less<>> moving_;  // records, by uid of the pod that moves
 };
 
 }  // namespace dra::allocation

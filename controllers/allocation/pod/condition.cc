@@ -161,7 +161,7 @@ std::optional<Write> write_outage(const View& view, const api::Pod& pod, const s
 void drop_nomination(const PodContext& context, ReconcileResult& out) {
   if (context.role != Role::kToBind || !is_nominated_by_others(context.pod)) return;
   // While a promise stands the nomination is part of it.
-  if (context.tools.options.preemption && has_promise(context.pod)) return;
+  if (context.tools.options.promises && has_promise(context.pod)) return;
   out.add(write_nomination_removed(context.pod, "clear-nomination"));
   if (out.park) out.park_unless_written = std::exchange(out.park, std::nullopt);
 }

@@ -79,7 +79,7 @@ std::string kept_devices_clause(const KeptDevices::Kept& kept) {
   std::string promised;
   if (const size_t some = kept.promised.results.size(); some > 0)
     promised = "; " + (some == 1 ? "1 device is" : std::to_string(some) + " devices are") +
-               " promised to pods that take the place of others, of no lower priority than this one";
+               " promised to pods that take the place of others, or that move, of no lower priority than this one";
   if (kept.shown.empty()) return promised;
   const size_t count = kept.devices.results.size();
   return promised + "; " + (count == 1 ? "1 device is" : std::to_string(count) + " devices are") + " kept for " +

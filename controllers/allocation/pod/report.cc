@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "controllers/allocation/causes.h"
+#include "controllers/allocation/kept/promised_devices.h"
 #include "controllers/allocation/pod/condition.h"
 #include "controllers/allocation/pod/node_takes.h"
 #include "controllers/allocation/pod/why_here.h"
@@ -80,7 +81,8 @@ void park_pod(const PodContext& context, const std::set<Cause>& causes, const Ob
   out.park = Park{std::move(all), context.pod.priority, waits_since(context.view, context.pod),
                   // What was promised fits this pod alone, whatever others like it are told; and what it avoids may
                   // fit others.
-                  (context.tools.options.preemption && has_promise(context.pod)) ||
+                  (context.tools.options.promises && has_promise(context.pod)) ||
+                          context.tools.promised.keeps_for_next(context.pod) ||
                           !own_avoided_devices(context.view, context.pod).empty() || is_refused_takes(context)
                       ? std::string()
                       : nodes::shape_of(context.pod, context.tools.nodes.shape(context.pod), context.state.claims,

@@ -155,8 +155,13 @@ bool read_volume(const WireValue& v, PodVolume& out, Trouble& t) {
          section(v, "image", t, read_image) && read_inline_disk(v, out, t);
 }
 
-bool read_volumes(const WireValue& list, std::vector<PodVolume>& out, Trouble& t) {
-  if (!read_list(list, out, t, read_volume)) return false;
+bool read_volumes(const WireValue& list, std::vector<PodVolume>& out, bool& has_host_path, Trouble& t) {
+  const auto read_one = [&](const WireValue& v, PodVolume& volume, Trouble& trouble) {
+    if (!read_volume(v, volume, trouble)) return false;
+    has_host_path = has_host_path || has_member(v, "hostPath");
+    return true;
+  };
+  if (!read_list(list, out, t, read_one)) return false;
   std::erase_if(out, [](const PodVolume& volume) {
     return volume.claim_name.empty() && !volume.ephemeral && volume.image.empty() && !volume.disk;
   });
@@ -212,7 +217,8 @@ bool read_pod_spec(const WireValue& v, Pod& out, Trouble& t) {
          field_with(
              v, "topologySpreadConstraints", t,
              [&](const WireValue& list) { return read_list(list, out.topology_spread, t, read_spread_constraint); }) &&
-         field_with(v, "volumes", t, [&](const WireValue& list) { return read_volumes(list, out.volumes, t); }) &&
+         field_with(v, "volumes", t,
+                    [&](const WireValue& list) { return read_volumes(list, out.volumes, out.has_host_path, t); }) &&
          field_with(
              v, "tolerations", t,
              [&](const WireValue& list) { return read_list(list, out.tolerations.edit(), t, read_pod_toleration); }) &&

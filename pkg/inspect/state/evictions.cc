@@ -272,6 +272,20 @@ void EvictionWorld::add_promises() {
         promise.placements[place.pod.key] = place.node;
     }
     promise.allocations = std::move(one.promise.allocations);
+    promise.moves = one.promise.has_moves();
+    for (const protocol::Promise::Move& move : one.promise.moves) {
+      const auto known = state_.objects.pods.find(move.pod.key);
+      if (known != state_.objects.pods.end() && known->second->metadata.uid == move.pod.uid &&
+          !known->second->metadata.deleting() && !known->second->done()) {
+        promise.placements[move.pod.key] = move.node;
+        continue;
+      }
+      api::AllocationResult devices;
+      for (const std::string& claim : move.claims)
+        if (const auto given = promise.allocations.extract(claim); !given.empty())
+          devices.results.insert(devices.results.end(), given.mapped().results.begin(), given.mapped().results.end());
+      moved_away_.emplace_back(move, std::move(devices));
+    }
     for (const protocol::Instance& victim : one.promise.victims) {
       const auto known = state_.objects.pods.find(victim.key);
       const bool same = known != state_.objects.pods.end() && known->second->metadata.uid == victim.uid;
@@ -370,6 +384,27 @@ std::string EvictionWorld::why_not_judged() const {
   return "";
 }
 
+// What was given to a next pod already is held by it; others than next pods leave the rest.
+void EvictionWorld::hold_places_of_moved() {
+  api::AllocationResult held;
+  for (const auto& [move, devices] : moved_away_) {
+    const bool next = std::any_of(world_->pending.begin(), world_->pending.end(), [&, &to = move](uint32_t pod) {
+      return Promised::is_next(to, *world_->pods[pod].object);
+    });
+    if (next) continue;
+    for (const api::DeviceRequestAllocationResult& result : devices.results)
+      if (result.share_id || state_.inventory.holders({result.driver, result.pool, result.device}).empty())
+        held.results.push_back(result);
+  }
+  if (held.results.empty() || holds_places_) return;
+  state_.inventory.assume(kPromisedToPods, held);
+  holds_places_ = true;
+}
+
+EvictionWorld::~EvictionWorld() {
+  if (holds_places_) state_.inventory.forget(kPromisedToPods);
+}
+
 std::string EvictionWorld::ask_for(const std::string& key) {
   const auto pod = waiting_.find(key);
   if (pod == waiting_.end()) return "pod " + key + " does not wait";
@@ -389,12 +424,14 @@ std::string EvictionWorld::ask_for(const std::string& key) {
           (!one->topology_key.empty() || !protocol::topology_wish(one->metadata.annotations).required.empty()))
         return "its group must be in one domain of a topology";
   find_equal_pods();
+  hold_places_of_moved();
   return why_not_judged();
 }
 
 std::string EvictionWorld::ask_for_more() {
   world_->pending = more_;
   find_equal_pods();
+  hold_places_of_moved();
   return why_not_judged();
 }
 

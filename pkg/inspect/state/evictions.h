@@ -42,6 +42,7 @@ class EvictionWorld {
   // outlive it.
   EvictionWorld(State& state, preempt::Kind kind, std::span<const PendingPod> more,
                 std::vector<preempt::PodGroupFacts> groups);
+  ~EvictionWorld();
   EvictionWorld(const EvictionWorld&) = delete;
   EvictionWorld& operator=(const EvictionWorld&) = delete;
 
@@ -71,6 +72,7 @@ class EvictionWorld {
   void add_groups(std::vector<preempt::PodGroupFacts> groups);
   void add_budgets();
   void add_promises();
+  void hold_places_of_moved();
   void add_sizes();
   void note_unknown();
   uint32_t number_of(const Claim& claim);
@@ -86,8 +88,10 @@ class EvictionWorld {
   std::map<std::string, uint32_t, std::less<>> waiting_;  // by key: pods of the cluster without a node
   std::vector<uint32_t> more_;                            // numbers of the pods of the file
   std::vector<std::string> refused_;                      // by number of the pending pod: why it is not judged
-  bool binds_ = false;                                    // a manager in bind mode leads
-  std::vector<std::string> scheduler_names_;              // that it binds
+  std::vector<std::pair<protocol::Promise::Move, api::AllocationResult>> moved_away_;  // and what their next pods get
+  bool holds_places_ = false;
+  bool binds_ = false;                        // a manager in bind mode leads
+  std::vector<std::string> scheduler_names_;  // that it binds
   std::vector<std::string> unknown_;
 };
 

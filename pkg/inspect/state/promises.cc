@@ -16,17 +16,38 @@ bool may_preempt(const Objects& objects, const std::string& ns) {
   return label != known->second->metadata.labels.end() && label->second == "true";
 }
 
+// Whether the priority of the pods allows them to look through it; null: no priority.
 bool binds(const Promised& one, std::span<const api::Pod* const> pods) {
   int64_t lowest = INT64_MAX;
   for (const api::Pod* pod : pods) {
     if (pod == nullptr) return true;
-    if (one.is_for(*pod)) return false;
     lowest = std::min<int64_t>(lowest, pod->priority);
   }
   return pods.empty() || one.pod->priority >= lowest;
 }
 
+bool is_for_one_of(const Promised& one, std::span<const api::Pod* const> pods) {
+  return std::any_of(pods.begin(), pods.end(), [&](const api::Pod* pod) { return pod != nullptr && one.is_for(*pod); });
+}
+
+bool has_left(const Objects& objects, const protocol::Promise::Move& move) {
+  const auto known = objects.pods.find(move.pod.key);
+  return known == objects.pods.end() || known->second->metadata.uid != move.pod.uid ||
+         known->second->metadata.deleting() || known->second->done();
+}
+
 }  // namespace
+
+bool Promised::is_of_a_move(const std::string& claim) const {
+  return std::any_of(promise.moves.begin(), promise.moves.end(), [&](const protocol::Promise::Move& move) {
+    return std::find(move.claims.begin(), move.claims.end(), claim) != move.claims.end();
+  });
+}
+
+bool Promised::is_next(const protocol::Promise::Move& move, const api::Pod& other) {
+  return other.metadata.controller() != nullptr && other.metadata.controller()->uid == move.controller &&
+         move.pod.key.starts_with(other.metadata.ns + "/");
+}
 
 bool Promised::is_for(const api::Pod& other) const {
   if (other.metadata.uid == pod->metadata.uid) return true;
@@ -56,9 +77,8 @@ std::vector<Promised> promised_pods(const Objects& objects) {
   for (const auto& [key, pod] : objects.pods) {
     if (pod->done() || pod->metadata.deleting()) continue;
     auto written = protocol::promise_of(*pod);
-    // That of a group outlasts the binding of the pod that has it.
-    if (!written || !*written || (!pod->node_name.empty() && !(*written)->of_group())) continue;
-    if (all.size() < protocol::kMostPromises && may_preempt(objects, pod->metadata.ns))
+    if (!written || !*written || (!pod->node_name.empty() && !(*written)->outlasts_binding())) continue;
+    if (all.size() < protocol::kMostPromises && ((*written)->has_moves() || may_preempt(objects, pod->metadata.ns)))
       all.push_back({pod.get(), std::move(**written)});
   }
   return all;
@@ -74,17 +94,29 @@ KeptPromises::KeptPromises(State& state, std::span<const api::Pod* const> pods) 
   if (state.promises.empty() || state.keeps_promises) return;
   outermost_ = state.keeps_promises = true;
   api::AllocationResult kept;
+  const auto keep = [&](const api::AllocationResult& allocation) {
+    for (const api::DeviceRequestAllocationResult& result : allocation.results)
+      if (!result.admin_access &&
+          (result.share_id || state.inventory.holders({result.driver, result.pool, result.device}).empty()))
+        kept.results.push_back(result);
+  };
   for (const Promised& one : state.promises) {
     if (!binds(one, pods)) continue;
+    const bool own = is_for_one_of(one, pods);
+    for (const protocol::Promise::Move& move : one.promise.moves) {
+      const bool next = std::any_of(pods.begin(), pods.end(), [&](const api::Pod* pod) {
+        return pod != nullptr && Promised::is_next(move, *pod);
+      });
+      if (own ? has_left(state.objects, move) : !next)
+        for (const std::string& claim : move.claims) keep(one.promise.allocations.at(claim));
+    }
+    if (own) continue;
     std::vector<protocol::Promise::Place> places = protocol::places_of(one.promise, *one.pod);
     // Those that were placed by an earlier decision have their devices.
     std::erase_if(places, [&](const auto& place) { return state.cluster.pod(place.pod.uid) != nullptr; });
     if (places.empty()) continue;
     for (const auto& [claim, allocation] : one.promise.allocations)
-      for (const api::DeviceRequestAllocationResult& result : allocation.results)
-        if (!result.admin_access &&
-            (result.share_id || state.inventory.holders({result.driver, result.pool, result.device}).empty()))
-          kept.results.push_back(result);
+      if (!one.is_of_a_move(claim)) keep(allocation);
     for (const protocol::Promise::Place& place : places) {
       const auto known = state.objects.pods.find(place.pod.key);
       if (known == state.objects.pods.end() || known->second->metadata.uid != place.pod.uid) continue;

@@ -1,5 +1,5 @@
-// Promises that the manager gave to waiting pods and groups (--preemption=on): which there are, and what of them a
-// decision about another pod counts as held.
+// Promises that the manager gave to waiting pods and groups (--preemption=on, --defragment=on): which there are, and
+// what of them a decision about another pod counts as held.
 //
 // Whether a promise stands is the manager's judgement (docs/design/preemption.md); it withdraws the others within
 // seconds. Here those are left out that cannot stand: of pods that do not wait, of another pod, unreadable ones (of
@@ -24,6 +24,10 @@ struct Promised {
   protocol::Promise promise;
   // The pod is who was promised it: the one with the record, one that gets a place, or a member of the same group.
   bool is_for(const api::Pod& other) const;
+  // Of the claims in it: those of pods that move. What they get is for the next pods of their controllers.
+  bool is_of_a_move(const std::string& claim) const;
+  // The pod is one of those: made by the controller of a pod that moves.
+  static bool is_next(const protocol::Promise::Move& move, const api::Pod& other);
 };
 // "ml/p", or "group ml/train"; and in a sentence: "pod ml/p".
 std::string owner_name(const Promised& one);

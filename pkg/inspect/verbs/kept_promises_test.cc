@@ -187,5 +187,62 @@ TEST(KeptPromises, MovesLeaveAllOfThem) {
   EXPECT_EQ(codes_of(world.room(asks("priority: 0"))), "Fits");
 }
 
+// "left" has a GPU of node a and moves to node b, so that "wide" gets both of node a.
+struct Plan : World {
+  Plan() {
+    objects.pods.clear();
+    add("left", 0, "a", {"gpu-0"});
+    add("other", 0, "b", {"gpu-1"});
+    add("wide", 100, "", {}, 2);
+    const auto devices = [](const char* pool, const std::vector<std::string>& names) {
+      json results = json::array();
+      for (const std::string& name : names)
+        results.push_back({{"request", "r"}, {"driver", "gpu.example.com"}, {"pool", pool}, {"device", name}});
+      return json{{"devices", {{"results", results}}}};
+    };
+    const auto& left = *objects.pods.at("ml/left");
+    const json record{
+        {"pod", objects.pods.at("ml/wide")->metadata.uid},
+        {"node", "a"},
+        {"since", "2026-03-01T11:59:00Z"},
+        {"victims", {"ml/left/" + left.metadata.uid}},
+        {"victimClaims", json::array()},
+        {"moves", {{{"controller", "uid-rs-left"}, {"node", "b"}, {"claims", {"ml/left-g"}}}}},
+        {"allocations", {{"ml/wide-g", devices("a", {"gpu-0", "gpu-1"})}, {"ml/left-g", devices("b", {"gpu-0"})}}}};
+    change("wide", [&](api::Pod& pod) {
+      pod.conditions = {{std::string(protocol::kPromiseCondition), "True", "Promised", record.dump(), "", 0}};
+    });
+  }
+  void next() {
+    add("next", 0, "", {}, 1);
+    change("next", [](api::Pod& pod) { pod.metadata.owner_references.front().uid = "uid-rs-left"; });
+  }
+};
+
+TEST(KeptPromises, ThePlaceOfAPodThatMovesIsForTheNextOneOfItsController) {
+  Plan plan;
+  plan.objects.namespaces.begin()->second = named_object<api::Namespace>("", "ml");  // moves need no label
+  EXPECT_FALSE(plan.fit(asks("priority: 0")).starts_with("fits")) << plan.fit(asks("priority: 0"));
+  EXPECT_EQ(codes_of(plan.room(asks("priority: 0"))), "NeverWhateverMoves");
+  plan.add("waits", 100, "", {}, 1);
+  EXPECT_NE(codes_of(plan.who_goes("waits")), "Fits");
+  plan.change("waits", [](api::Pod& pod) { pod.priority = 101; });
+  EXPECT_EQ(codes_of(plan.who_goes("waits")), "Fits");
+  plan.objects.pods.erase("ml/waits");
+  // As long as "left" is there, it may still stay: then "wide" could have what it would get.
+  Answer answer{"DRAExplain"};
+  say_promise(answer, plan.objects, *plan.objects.pods.at("ml/wide"));
+  ASSERT_EQ(codes_of(answer), "Promised");
+  EXPECT_TRUE(says(answer.statements[0].message, "when these have moved, each to a place of its own: ml/left"))
+      << answer.statements[0].message;
+  EXPECT_FALSE(says(answer.statements[0].message, "/b/")) << "that is for the next one";
+  // It has left, and "wide" is bound: the place is still kept.
+  plan.objects.pods.erase("ml/left");
+  plan.change("wide", [](api::Pod& pod) { pod.node_name = "a"; });
+  EXPECT_FALSE(plan.fit(asks("priority: 0")).starts_with("fits"));
+  plan.next();
+  EXPECT_EQ(codes_of(plan.who_goes("next")), "Fits");
+}
+
 }  // namespace
 }  // namespace dra::inspect::kept_promises_test

@@ -15,11 +15,13 @@ std::string listed(const std::vector<std::string>& names) {
   return join_some(names, kNamedAtMost);
 }
 
-std::vector<std::string> devices_of(const protocol::Promise& promise) {
+// What its own pods get.
+std::vector<std::string> devices_of(const Promised& one) {
   std::vector<std::string> names;
-  for (const auto& [claim, allocation] : promise.allocations)
-    for (const auto& result : allocation.results)
-      names.push_back(result.driver + "/" + result.pool + "/" + result.device);
+  for (const auto& [claim, allocation] : one.promise.allocations)
+    if (!one.is_of_a_move(claim))
+      for (const auto& result : allocation.results)
+        names.push_back(result.driver + "/" + result.pool + "/" + result.device);
   return names;
 }
 
@@ -31,6 +33,19 @@ std::vector<std::string> victims_left(const Objects& objects, const protocol::Pr
     if (known != objects.pods.end() && known->second->metadata.uid == victim.uid) names.push_back(victim.key);
   }
   return names;
+}
+
+// A device of the promise is not for this pod: what those who move get is for the next pods of their controllers.
+bool is_kept_from(const Promised& one, const inventory::DeviceName& device, const api::Pod& pod) {
+  const auto has = [&](const std::string& claim) {
+    const auto& results = one.promise.allocations.at(claim).results;
+    return std::any_of(results.begin(), results.end(), [&](const auto& result) {
+      return inventory::DeviceName{result.driver, result.pool, result.device} == device;
+    });
+  };
+  for (const protocol::Promise::Move& move : one.promise.moves)
+    if (std::any_of(move.claims.begin(), move.claims.end(), has)) return !Promised::is_next(move, pod);
+  return !one.is_for(pod);
 }
 
 }  // namespace
@@ -51,13 +66,16 @@ void say_promise(Answer& answer, const Objects& objects, const api::Pod& pod) {
     for (const protocol::Promise::Place& place : protocol::places_of(one.promise, *one.pod))
       distinct.insert(place.node);
     const std::vector<std::string> nodes(distinct.begin(), distinct.end());
-    const std::vector<std::string> devices = devices_of(one.promise);
+    const std::vector<std::string> devices = devices_of(one);
+    const bool moves = one.promise.has_moves();
     const std::vector<std::string> left = victims_left(objects, one.promise);
     answer.say({"Promised",
                 (nodes.size() == 1 ? "Node " : "Nodes ") + listed(nodes) +
                     (devices.empty() ? "" : " with " + listed(devices)) + (nodes.size() == 1 ? " was" : " were") +
                     " promised to " + owner_of(one) + " " + age_text(one.promise.since, objects.taken) + " ago" +
-                    (left.empty() ? ": whose place it takes are gone, or not visible."
+                    (left.empty() ? std::string(moves ? ": who moves for it has left, or is not visible."
+                                                      : ": whose place it takes are gone, or not visible.")
+                     : moves      ? ", when these have moved, each to a place of its own: " + listed(left) + "."
                                   : ", in the place of " + listed(left) + ".") +
                     (one.promise.proven ? "" : " The promise is not proven yet, so nobody has been told to go."),
                 ref_of(*one.pod),
@@ -69,29 +87,35 @@ void say_promise(Answer& answer, const Objects& objects, const api::Pod& pod) {
 
 bool note_promises(Answer& answer, const Objects& objects) {
   std::vector<std::string> names;
-  for (const Promised& one : proven_promises(objects))
+  bool moves = false;
+  for (const Promised& one : proven_promises(objects)) {
     names.push_back(owner_of(one) + " (priority " + std::to_string(one.pod->priority) + ")");
+    moves = moves || one.promise.has_moves();
+  }
   if (names.empty()) return false;
   const bool one = names.size() == 1;
   answer.notes.push_back("kept: what the manager promised to " + listed(names) + ", which " + (one ? "takes" : "take") +
-                         " the place of others");
+                         " the place of others" + (moves ? ", or for which others move" : ""));
   return true;
 }
 
 bool say_kept_from(Answer& answer, const State& state, const api::Pod& pod) {
   std::vector<std::string> names, owners;
+  bool moves = false;
   const std::vector<Promised> all = promised_pods(state.objects);
   for (const auto& [device, owner] : promised_devices(all)) {
-    if (owner->is_for(pod) || owner->pod->priority < pod.priority) continue;
+    if (owner->pod->priority < pod.priority || !is_kept_from(*owner, device, pod)) continue;
     if (const auto known = state.inventory.device(device); !known || !known->holders.empty()) continue;
     names.push_back(device.text());
+    moves = moves || owner->promise.has_moves();
     const std::string text = owner_of(*owner) + " (priority " + std::to_string(owner->pod->priority) + ")";
     if (std::find(owners.begin(), owners.end(), text) == owners.end()) owners.push_back(text);
   }
   if (names.empty()) return false;
   answer.say({"DevicesPromised",
               counted(names.size(), "device") + (names.size() == 1 ? " is" : " are") + " free and kept for " +
-                  listed(owners) + ", which take the place of others: " + listed(names) + ".",
+                  listed(owners) + ", which take the place of others" + (moves ? ", or for which others move" : "") +
+                  ": " + listed(names) + ".",
               ref_of(pod),
               "",
               {{"devices", names.size()}},

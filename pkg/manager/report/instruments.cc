@@ -123,6 +123,12 @@ Instruments::Instruments(metrics::Registry& r, std::string lease)
       advised_moves_(r.counter("dra_defragment_advised_moves_total", "[ALPHA] Moves of pods that were advised.")),
       held_back_(r.counter("dra_defragment_held_back_total",
                            "[ALPHA] Sets of moves that would make a pod fit, and that a limit an hour kept back.")),
+      plans_(
+          r.counter("dra_defragment_plans_total", "[ALPHA] Plans of moves that were written down for pods that wait.")),
+      moves_(r.counter("dra_defragment_moves_total", "[ALPHA] Pods that were evicted so that others fit.")),
+      placed_(r.counter("dra_defragment_placed_total", "[ALPHA] Pods that got their place because others moved.")),
+      places_lost_(r.counter("dra_defragment_places_lost_total",
+                             "[ALPHA] Places of moved pods that no next pod of their controller took in time.")),
       recovered_(
           r.counter("dra_recovered_pods_total", "[ALPHA] Pods evicted because their devices could not be prepared.")),
       quarantined_(r.counter("dra_quarantined_devices_total",
@@ -240,6 +246,14 @@ void Instruments::record(const reconcile::Metric& metric) {
     advised_moves_.increment(metric.value);
   else if (metric.name == "dra_defragment_held_back_total")
     held_back_.increment(metric.value);
+  else if (metric.name == "dra_defragment_plans_total")
+    plans_.increment(metric.value);
+  else if (metric.name == "dra_defragment_moves_total")
+    moves_.increment(metric.value);
+  else if (metric.name == "dra_defragment_placed_total")
+    placed_.increment(metric.value);
+  else if (metric.name == "dra_defragment_places_lost_total")
+    places_lost_.increment(metric.value);
   else if (metric.name == "dra_recovered_pods_total")
     recovered_.increment(metric.value);
   else if (metric.name == "dra_quarantined_devices_total")

@@ -89,6 +89,7 @@ class Instruments : public MetricSink {
   metrics::Counter& evictions_;
   metrics::Counter& victims_;
   metrics::Counter &advised_pods_, &advised_moves_, &held_back_;  // of --defragment
+  metrics::Counter &plans_, &moves_, &placed_, &places_lost_;
   metrics::Counter& recovered_;
   metrics::Counter& quarantined_;
   metrics::Histogram& eviction_seconds_;

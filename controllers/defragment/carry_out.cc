@@ -1,0 +1,243 @@
+// Plans: moves that are carried out. A plan is a promise with moves in the status of the pod that waits
+// (docs/design/preemption.md, "Moves that are carried out", M1 to M6).
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "controllers/defragment/defragment.h"
+#include "pkg/base/timestamp.h"
+#include "pkg/protocol/writes.h"
+#include "pkg/reconcile/reasons.h"
+
+namespace dra::defragment {
+
+using namespace protocol;
+using namespace reconcile;
+
+namespace {
+
+constexpr Duration kLookAtPlan = std::chrono::seconds(1);
+constexpr Duration kNextMove = std::chrono::milliseconds(100);
+// Places are kept for next pods no longer than this after the pod is bound, or after the last of those that moved left.
+constexpr Duration kPlacesLast = std::chrono::minutes(10);
+
+// What became of those who were to move.
+struct Progress {
+  size_t begun = 0;    // that left, or terminate
+  size_t waiting = 0;  // of these: next pods of their controllers that have no place yet
+  bool leaving = false;
+};
+
+const api::Pod* same(const View& view, const Instance& instance) {
+  const api::Pod* pod = view.pod(instance.key);
+  return pod != nullptr && pod->metadata.uid == instance.uid ? pod : nullptr;
+}
+
+bool was_made_since(const api::Pod& pod, Timestamp since) {
+  Timestamp made;
+  return parse_rfc3339(pod.metadata.creation_timestamp, made) && made >= since;
+}
+
+Timestamp since_of(const Promise& plan) {
+  Timestamp since;
+  parse_rfc3339(plan.since, since);
+  return since;
+}
+
+// The next pods are those of the controller that were made since the plan: any of them may take the place.
+Progress progress_of(const View& view, const Promise& plan) {
+  Progress progress;
+  std::map<std::pair<std::string, std::string>, size_t> left;  // by namespace and controller
+  for (const Promise::Move& move : plan.moves) {
+    const api::Pod* pod = same(view, move.pod);
+    if (pod != nullptr && !pod->done() && !pod->metadata.deleting()) continue;
+    ++progress.begun;
+    progress.leaving = progress.leaving || pod != nullptr;
+    ++left[{move.pod.key.substr(0, move.pod.key.find('/')), move.controller}];
+  }
+  if (left.empty()) return progress;
+  const Timestamp since = since_of(plan);
+  for (const auto& pod : view.all_pods()) {
+    if (pod->node_name.empty() || pod->done() || pod->metadata.controller() == nullptr) continue;
+    const auto known = left.find({pod->metadata.ns, pod->metadata.controller()->uid});
+    if (known != left.end() && known->second > 0 && was_made_since(*pod, since)) --known->second;
+  }
+  for (const auto& [owner, number] : left) progress.waiting += number;
+  return progress;
+}
+
+// Bound, or else planned.
+WallTime bound_since(const api::Pod& pod, const Promise& plan) {
+  Timestamp since = since_of(plan);
+  for (const api::Condition& condition : pod.conditions)
+    if (condition.type == "PodScheduled" && condition.status == "True")
+      parse_rfc3339(condition.last_transition_time, since);
+  return WallTime(std::chrono::seconds(since.seconds()));
+}
+
+std::string moves_text(size_t number) {
+  return std::to_string(number) + (number == 1 ? " pod" : " pods");
+}
+
+}  // namespace
+
+std::string DefragmentReconciler::why_not_made(const View& view, const api::Pod& pod, State& state,
+                                               preemption::LiveWorld& live, const preempt::Answer& answer,
+                                               std::vector<uint32_t>& order) const {
+  if (std::string why = live.why_others_could_take(answer); !why.empty()) return why;
+  const preemption::LiveWorld::Count count = live.promises(pod.metadata.ns);
+  if (count.all >= kMostPromises || 2 * count.of_namespace >= kMostPromises)
+    return std::to_string(count.all) + " promises stand already, " + std::to_string(count.of_namespace) +
+           " of them of its namespace, and " + std::to_string(kMostPromises) + " and " +
+           std::to_string(kMostPromises / 2) + " are the most";
+  std::vector<Move> moves;
+  for (const uint32_t number : answer.pods) moves.push_back(move_of(live.pod(number), pod));
+  // What other plans will move counts as well.
+  for (const uint32_t number : live.planned_moves()) moves.push_back(move_of(live.pod(number), pod));
+  if (std::string why = state.pace.why_not(moves, limits(), view.now()); !why.empty()) return why;
+  order = live.order_of(answer);
+  if (order.empty())
+    return "in every order one of them would have to leave before its new place is free; move them by hand";
+  return "";
+}
+
+// M1.
+void DefragmentReconciler::write_plan(const View& view, const api::Pod& pod, const preemption::LiveWorld& live,
+                                      preempt::Answer answer, std::vector<uint32_t> order, ReconcileResult& out) const {
+  answer.pods = std::move(order);
+  Write write = write_promise(view, pod, live.promise_of(answer));
+  if (write.body.size() > kMaxPromiseBytes)
+    return emit_once(view, out,
+                     {ref_of(pod), false, "MovesHeldBack", "Defragmenting",
+                      "it would fit if others moved: " + live.shown_moves(answer) +
+                          ". Nobody is moved: the plan is too "
+                          "long",
+                      ""});
+  write.on_success.push_back({Metric::Type::kCounter, "dra_defragment_plans_total", {}, 1});
+  out.add(std::move(write));
+  out.requeue_in(kNextMove);
+}
+
+void DefragmentReconciler::go_on(const View& view, const api::Pod& pod, State& state, ReconcileResult& out) const {
+  const Result<Promise> plan = *promise_of(pod);
+  out.requeue_in(kLookAtPlan);
+  if (!plan || !plan->has_moves() || options_.flag != Defragment::kOn) {
+    out.add(write_promise_removed(pod));
+    return;
+  }
+  // Whoever left counts, also after a restart.
+  for (const Promise::Move& move : plan->moves)
+    if (same(view, move.pod) == nullptr)
+      state.pace.add({{move.pod.uid, move.pod.key.substr(0, move.pod.key.find('/')), move.controller, "", "", 0}},
+                     WallTime(std::chrono::seconds(since_of(*plan).seconds())));
+  // M5, and what is left to do for those who moved.
+  if (!pod.node_name.empty() || pod.done()) return end_when_placed(view, pod, *plan, "", state, out);
+  // M2: judged as the stream has it, at its own write.
+  const api::Pod* streamed = view.streamed_pod(pod.metadata.key());
+  if (streamed == nullptr || streamed->metadata.resource_version != pod.metadata.resource_version)
+    return void(out.requeue_in(kNextMove));
+  carry_out(view, pod, *plan, state, out);
+}
+
+void DefragmentReconciler::carry_out(const View& view, const api::Pod& pod, const Promise& plan, State& state,
+                                     ReconcileResult& out) const {
+  using preempt::Verdict;
+  preemption::LiveWorld live(view, engines_, options_.search);
+  if (const preemption::LiveWorld::Refusal refusal = live.ask_for(pod); !refusal.why.empty())
+    return refusal.ordinary ? void() : end_when_placed(view, pod, plan, refusal.why, state, out);
+  if (mode_for(view, pod) != Defragment::kOn)
+    return end_when_placed(view, pod, plan, "a DeviceClass of it allows no moves any more", state, out);
+  const preempt::Answer answer = live.answer();
+  const bool begun = progress_of(view, plan).begun > 0;
+  if (answer.verdict == Verdict::kFits) {
+    // The controller allocation places it; the planned places of others are free for it unless somebody went for them.
+    if (!begun) end_when_placed(view, pod, plan, "it fits without moves", state, out);
+    return;
+  }
+  if (answer.verdict == Verdict::kUndecided) return;  // nobody goes
+  if (!answer.own_stands)
+    return end_when_placed(view, pod, plan,
+                           "it is not possible any more, or a promise that precedes it has a place of it", state, out);
+  if (answer.verdict == Verdict::kNever)
+    return end_when_placed(view, pod, plan, "the pod does not fit, whoever moves", state, out);
+  if (answer.verdict != Verdict::kEvict) return;  // it waits for those who left
+  if (!answer.fixed)
+    return end_when_placed(view, pod, plan, "fewer or other moves do, and nobody has moved yet", state, out);
+  if (const std::string why = live.why_others_could_take(answer); !why.empty())
+    return end_when_placed(view, pod, plan, why, state, out);
+  if (!plan.proven) {
+    if (live.has_rival()) return;
+    Promise proven = plan;
+    proven.proven = true;
+    out.add(write_promise(view, pod, std::move(proven)));
+    out.requeue_in(kNextMove);
+    return;
+  }
+  move_one(view, pod, plan, live, answer, state, out);
+}
+
+// M3: one at a time, in the order of the plan; the next run looks at everything again.
+void DefragmentReconciler::move_one(const View& view, const api::Pod& pod, const Promise& plan,
+                                    preemption::LiveWorld& live, const preempt::Answer& answer, State& state,
+                                    ReconcileResult& out) const {
+  // A budget has closed: it may open again, and those who left keep their places meanwhile.
+  if (answer.harm.violations > 0) return;
+  std::vector<uint32_t> left;
+  for (const Promise::Move& move : plan.moves)
+    if (const auto number = live.number_of(move.pod);
+        number && std::find(answer.pods.begin(), answer.pods.end(), *number) != answer.pods.end())
+      left.push_back(*number);
+  const std::vector<uint32_t> free = live.with_a_free_place(answer, left);
+  if (free.empty()) return;
+  const api::Pod& next = live.pod(free.front());
+  const std::string to = answer.placements.at(next.metadata.key());
+  emit_once(
+      view, out,
+      {ref_of(pod), false, "Moving", "Defragmenting",
+       "so that it fits on node " + answer.placements.at(pod.metadata.key()) + ", " + moves_text(plan.moves.size()) +
+           (plan.moves.size() == 1 ? " moves: " : " move: ") + live.shown_moves(answer),
+       next.metadata.uid});
+  const bool same_namespace = pod.metadata.ns == next.metadata.ns;
+  state.pace.add({move_of(next, pod)}, view.now());
+  out.add(Note{std::string(kMovesOfTheHour), std::string(kMovesOfTheHour), state.pace.text(kMaxMovesText)});
+  Write write = write_eviction(next, "move");
+  write.success_event = Event{ref_of(next),
+                              false,
+                              "Moved",
+                              "Defragmenting",
+                              "evicted so that pod " + (same_namespace ? pod.metadata.key() : pod.metadata.uid) +
+                                  " fits; for the next pod of its controller a place on node " + to + " is kept",
+                              pod.metadata.uid};
+  write.on_success.push_back({Metric::Type::kCounter, "dra_defragment_moves_total", {}, 1});
+  out.add(std::move(write));
+  out.requeue_in(kNextMove);
+}
+
+// M4 and M5: places are kept until every next pod has one, or for so long. `why`: the pod waits, and the plan does not
+// stand; empty: it has its place.
+void DefragmentReconciler::end_when_placed(const View& view, const api::Pod& pod, const Promise& plan,
+                                           const std::string& why, State& state, ReconcileResult& out) const {
+  const Progress progress = progress_of(view, plan);
+  WallTime since = bound_since(pod, plan);
+  if (const auto seen = state.last_leaving.find(pod.metadata.uid); seen != state.last_leaving.end())
+    since = std::max(since, seen->second);
+  if (progress.leaving) {
+    if (state.last_leaving.size() < kMostPromises) state.last_leaving[pod.metadata.uid] = view.now();
+    return;
+  }
+  if (progress.waiting > 0 && view.now() - since < kPlacesLast) return;
+  state.last_leaving.erase(pod.metadata.uid);
+  Write write = write_promise_removed(pod);
+  if (why.empty()) {
+    if (progress.begun > 0) write.on_success.push_back({Metric::Type::kCounter, "dra_defragment_placed_total", {}, 1});
+  } else {
+    emit_once(view, out,
+              {ref_of(pod), false, "MovesEnded", "Defragmenting", "the plan of moves for it ended: " + why, ""});
+  }
+  if (progress.waiting > 0)
+    write.on_success.push_back(
+        {Metric::Type::kCounter, "dra_defragment_places_lost_total", {}, static_cast<double>(progress.waiting)});
+  out.add(std::move(write));
+}
+
+}  // namespace dra::defragment
