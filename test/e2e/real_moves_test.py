@@ -187,6 +187,8 @@ def run(options, word):
                 small = figures(asks, record, last, 1)
                 moved = len(record.moved)
             plans = manager_counts(manager)
+            said = collections.Counter(e["reason"] for e in api.items("/apis/events.k8s.io/v1/namespaces/default/events") if e["reason"].startswith("Mov"))
+            print(f"events: {dict(said)}", flush=True)
             print(f"--defragment={word}: {options.nodes} cards, {len(asks.made)} asks in {options.seconds:.0f} s, {kills} kills; for a whole card {number}, {placed} of them placed; "
                   f"waiting at a time {sum(w for w, _ in waiting) / len(waiting):.2f} with {sum(f for _, f in waiting) / len(waiting):.0f} slices free; "
                   f"wait {mean:.1f} s on the average, 9 of 10 below {slow:.1f} s; asks for one slice {small[0]}, wait {small[2]:.1f} s; "

@@ -72,8 +72,10 @@ def marks(plane, chart):
     tenant, claim = plane.api("tenant", token), {"metadata": {"name": "forged", "annotations": {PROVEN: "x/y"}}, "spec": rest.template("x")["spec"]["spec"]}
     path = f"{DRA}/namespaces/default/resourceclaims?dryRun=All"
     plane.wait_for(lambda: tenant.request("POST", path, {**claim, "metadata": {"name": "honest"}})[0] == 201, 30, "the role")
-    status, text = tenant.request("POST", path, claim)
-    assert status == 422 and NAME in text["message"], (status, text)
+    # The server reads policies a moment after they are made.
+    plane.wait_for(lambda: tenant.request("POST", path, claim)[0] == 422, 30, "the policy that refuses marks")
+    text = tenant.request("POST", path, claim)[1]
+    assert NAME in text["message"], text
     return "a tenant's mark is refused"
 
 
