@@ -163,7 +163,8 @@ std::vector<uint32_t> LiveWorld::planned_moves() const {
   for (const preempt::Promise& promise : world_->promises)
     if (promise.moves)
       for (const std::string& pod : promise.victims)
-        if (const auto known = pods_.find(pod); known != pods_.end() && world_->pods[known->second].runs())
+        if (const auto known = pods_.find(pod); known != pods_.end() && world_->pods[known->second].runs() &&
+                                                world_->pods[known->second].object->metadata.controller() != nullptr)
           all.insert(known->second);
   return {all.begin(), all.end()};
 }
