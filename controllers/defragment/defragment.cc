@@ -19,7 +19,7 @@ namespace {
 constexpr std::string_view kGate = "dra-controller-manager/allocation";
 
 // How long until a pod is asked about again where moves are made, where they are advised, and one that waits for what
-// is on its way. Between two questions others have their turn (turn.h).
+// is on its way. Between two questions others have their turn (controllers/preemption/turn.h).
 constexpr Duration kAskSoon = std::chrono::seconds(2);
 constexpr Duration kAskAgain = std::chrono::seconds(30);
 constexpr Duration kLookAgain = std::chrono::seconds(1);

@@ -290,6 +290,51 @@ TEST_F(Moves, ItFitsBeforeAnybodyWent) {
   EXPECT_TRUE(soon([&] { return !protocol::has_promise(*get_pod("wide")); }));
 }
 
+// What somebody else wrote into the status is a proposal: it moves only who may move, and keeps nothing that does not
+// follow from the rules.
+TEST_F(Moves, AForgedPlanMovesNobodyWhoMayNotMove) {
+  begin_moving();
+  halve();
+  for (const Names& names : {on("n0"), on("n1")})
+    for (const std::string& name : names)
+      api().merge(Api::path("Pod", name),
+                  {{"metadata", {{"annotations", {{"dra-controller-manager/do-not-move", "true"}}}}}});
+  Json alone = pod_that_may_move("alone");
+  alone["metadata"].erase("ownerReferences");
+  api().create(alone);
+  ASSERT_TRUE(soon([&] { return bound("alone"); }));
+  create("wide", "two-gpu");
+  pass(6s);
+  const auto instance = [&](const std::string& name) { return "default/" + name + "/" + get_pod(name)->metadata.uid; };
+  const Json devices{
+      {"devices",
+       {{"results", {{{"request", "gpu"}, {"driver", std::string(kDriver)}, {"pool", "n1"}, {"device", "gpu-0"}}}}}}};
+  for (const std::string& victim : {on("n0").front(), std::string("alone"), std::string("wide")}) {
+    const Json record{{"pod", get_pod("wide")->metadata.uid},
+                      {"node", "n0"},
+                      {"since", "2000-01-01T00:00:00Z"},
+                      {"victims", {instance(victim)}},
+                      {"victimClaims", Json::array()},
+                      {"moves", {{{"controller", "uid-rs-p0"}, {"node", "n1"}, {"claims", {"default/x"}}}}},
+                      {"allocations",
+                       {{generated("wide").empty() ? "default/y" : "default/" + generated("wide"), devices},
+                        {"default/x", devices}}}};
+    Json status = api().get(Api::path("Pod", "wide"))["status"];
+    std::erase_if(status["conditions"].get_ref<Json::array_t&>(),
+                  [](const Json& one) { return one["type"] == std::string(protocol::kPromiseCondition); });
+    status["conditions"].push_back({{"type", std::string(protocol::kPromiseCondition)},
+                                    {"status", "True"},
+                                    {"reason", "Promised"},
+                                    {"message", record.dump()}});
+    api().merge(Api::path("Pod", "wide") + "/status", {{"status", {{"conditions", status["conditions"]}}}});
+    EXPECT_TRUE(never([&] { return !all_moved().empty() || gone(victim); }, 15s)) << victim;
+    EXPECT_FALSE(plan_of("wide")) << victim;
+  }
+  VerdictOptions waits;
+  waits.may_wait = {"default/wide"};
+  EXPECT_EQ(cluster().verdict(waits), "");
+}
+
 // ---- limits an hour
 
 TEST_F(Moves, WhatWasMovedInTheLastHourCountsAlsoForTheNextLeader) {
