@@ -25,7 +25,6 @@ DRIVER = "gpu.example.com"
 # A card has eight slices of memory; where the partitions of each size begin, and how many slices they take.
 STARTS = {1: range(7), 2: (0, 2, 4), 4: (0, 4), 8: (0,)}
 SHARES = {1: 9, 2: 5, 4: 3, 8: 4}  # of the asks
-LIFE = 60  # seconds that an ask runs, on the average
 FOUND = 60  # seconds in which whoever moved must have a place
 
 
@@ -105,17 +104,17 @@ def ask(name, size, spared):
 class Asks:
     """The same sequence for the same seed; an ask ends when it has run for its life."""
 
-    def __init__(self, api, record, dice, nodes, load):
-        self.api, self.record, self.dice = api, record, dice
+    def __init__(self, api, record, dice, options):
+        self.api, self.record, self.dice, self.life = api, record, dice, options.life
         sizes, weights = list(SHARES), list(SHARES.values())
         mean = sum(s * w for s, w in SHARES.items()) / sum(weights)
-        self.pause = LIFE * mean / (8 * nodes * load)
+        self.pause = options.life * mean / (8 * options.nodes * options.load)
         self.sizes, self.weights, self.made = sizes, weights, {}  # name -> [size, made, life, ended]
 
     def come(self):
         name = f"a{len(self.made)}"
         size = self.dice.choices(self.sizes, self.weights)[0]
-        life, spared = self.dice.expovariate(1 / LIFE), self.dice.random() < 0.2
+        life, spared = self.dice.expovariate(1 / self.life), self.dice.random() < 0.2
         steady(self.api.request, "POST", SETS, ask(name, size, spared))
         self.made[name] = [size, time.monotonic(), life, None]
 
@@ -152,7 +151,7 @@ def run(options, word):
                                    ["--leader-elect=false", "--scheduler-names=ours", f"--defragment={word}", "--move-after=5s", "--moves-per-hour=1000", "--usage=off"])
         manager.start()
         try:
-            asks = Asks(api, record, dice, options.nodes, options.load)
+            asks = Asks(api, record, dice, options)
             begun, kills, waiting = time.monotonic(), 0, []
             following = begun
             while time.monotonic() - begun < options.seconds:
@@ -189,7 +188,7 @@ def run(options, word):
             plans = manager_counts(manager)
             said = collections.Counter(e["reason"] for e in api.items("/apis/events.k8s.io/v1/namespaces/default/events") if e["reason"].startswith("Mov"))
             print(f"events: {dict(said)}", flush=True)
-            print(f"--defragment={word}: {options.nodes} cards, {len(asks.made)} asks in {options.seconds:.0f} s, {kills} kills; for a whole card {number}, {placed} of them placed; "
+            print(f"--defragment={word}: {options.nodes} cards, {len(asks.made)} asks of {options.life:.0f} s in {options.seconds:.0f} s, {kills} kills; for a whole card {number}, {placed} of them placed; "
                   f"waiting at a time {sum(w for w, _ in waiting) / len(waiting):.2f} with {sum(f for _, f in waiting) / len(waiting):.0f} slices free; "
                   f"wait {mean:.1f} s on the average, 9 of 10 below {slow:.1f} s; asks for one slice {small[0]}, wait {small[2]:.1f} s; "
                   f"{moved} moved; {plans}; {len(faults)} faults", flush=True)
@@ -216,6 +215,7 @@ def main():
     parser.add_argument("--nodes", type=int, default=20)
     parser.add_argument("--seconds", type=float, default=600)
     parser.add_argument("--load", type=float, default=0.9, help="of the cards, if all asks fitted together")
+    parser.add_argument("--life", type=float, default=60, help="seconds that an ask runs, on the average")
     parser.add_argument("--kills", type=int, default=5)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--only", choices=["on", "off"])
