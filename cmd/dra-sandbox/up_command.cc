@@ -116,7 +116,6 @@ class Session {
         reactor_, *transport_, random_, fake_scheduler::FakeSchedulerOptions{.volumes = true, .reports = true});
     lease_client_ = std::make_unique<client::RestClient>(*transport_);
     client::ElectorCallbacks callbacks;
-    callbacks.on_taking = [this](const auto& annotations) { manager_->lease_taken(annotations); };
     callbacks.on_started = [this, started = std::move(started)]() mutable {
       if (auto once = std::exchange(started, nullptr)) {
         scheduler_->start();
@@ -153,6 +152,7 @@ class Session {
     options.labels = {{std::string(protocol::kManagerLabel), std::string(protocol::kManagerName)}};
     options.annotations = [this] { return manager_->lease_annotations("sandbox"); };
     client::ElectorCallbacks callbacks;
+    callbacks.on_taking = [this](const auto& annotations) { manager_->lease_taken(annotations); };
     callbacks.on_started = [this] { manager_->lead(); };
     callbacks.on_stopped = [this](const std::string&) { manager_->stop_leading(); };
     manager_lease_ =

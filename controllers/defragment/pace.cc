@@ -6,7 +6,6 @@
 
 #include "pkg/base/strings.h"
 #include "pkg/base/timestamp.h"
-
 #include "pkg/protocol/moves.h"
 
 namespace dra::defragment {

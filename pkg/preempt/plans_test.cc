@@ -80,7 +80,6 @@ TEST(MovePlans, StandAsTheyWereMade) {
     EXPECT_EQ(again.pods, made.pods);
     EXPECT_EQ(again.placements, made.placements);
     EXPECT_EQ(again.harm, made.harm);
-    // It binds whoever may not look through it, and nobody of them gets what it needs.
     ASSERT_TRUE(built.devices().audit().empty());
     world.promises.clear();
 
@@ -128,8 +127,7 @@ int add_pod(Model& model, int cpu, int node, int priority = 0) {
   return static_cast<int>(model.pods.size()) - 1;
 }
 
-// A plan that was made is no reason for others' plans, whatever their priority, and for pods of lower or equal priority
-// its places are taken: also those that its pods still have to free.
+// Its places are taken for a pod of the same priority, also those that its pods have still to free.
 TEST(MovePlans, BindOthers) {
   Model model = two_nodes(6);
   const int moving = add_pod(model, 3, 0), staying = add_pod(model, 3, 1);
