@@ -47,19 +47,18 @@ Timestamp since_of(const Promise& plan) {
 // The next pods are those of the controller that were made since the plan: any of them may take the place.
 Progress progress_of(const View& view, const Promise& plan) {
   Progress progress;
-  std::map<std::pair<std::string, std::string>, size_t> left;  // by namespace and controller
+  std::map<std::string, size_t> left;  // by owner_key()
   for (const Promise::Move& move : plan.moves) {
-    const api::Pod* pod = same(view, move.pod);
-    if (pod != nullptr && !pod->done() && !pod->metadata.deleting()) continue;
+    if (!has_left(move, view.pod(move.pod.key))) continue;
     ++progress.begun;
-    progress.leaving = progress.leaving || pod != nullptr;
-    ++left[{move.pod.key.substr(0, move.pod.key.find('/')), move.controller}];
+    progress.leaving = progress.leaving || same(view, move.pod) != nullptr;
+    ++left[owner_key(move)];
   }
   if (left.empty()) return progress;
   const Timestamp since = since_of(plan);
   for (const auto& pod : view.all_pods()) {
-    if (pod->node_name.empty() || pod->done() || pod->metadata.controller() == nullptr) continue;
-    const auto known = left.find({pod->metadata.ns, pod->metadata.controller()->uid});
+    if (pod->node_name.empty() || pod->done()) continue;
+    const auto known = left.find(owner_key(*pod));
     if (known != left.end() && known->second > 0 && was_made_since(*pod, since)) --known->second;
   }
   for (const auto& [owner, number] : left) progress.waiting += number;
@@ -128,7 +127,7 @@ void DefragmentReconciler::go_on(const View& view, const api::Pod& pod, State& s
   // Whoever left counts, also after a restart.
   for (const Promise::Move& move : plan->moves)
     if (same(view, move.pod) == nullptr)
-      state.pace.add({{move.pod.uid, move.pod.key.substr(0, move.pod.key.find('/')), move.controller, "", "", 0}},
+      state.pace.add({{move.pod.uid, move.ns(), move.controller, "", "", 0}},
                      WallTime(std::chrono::seconds(since_of(*plan).seconds())));
   // M5, and what is left to do for those who moved.
   if (!pod.node_name.empty() || pod.done()) return end_when_placed(view, pod, *plan, "", state, out);

@@ -118,14 +118,12 @@ void LiveWorld::add_moves(const protocol::Promise& record, const std::string& ow
   promise.moves = record.has_moves();
   for (const protocol::Promise::Move& move : record.moves) {
     const auto known = pods_.find(move.pod.key);
-    const preempt::Pod* pod = known == pods_.end() ? nullptr : &world_->pods[known->second];
-    if (pod != nullptr && is_same(pod->object.get(), move.pod) && pod->runs()) {
+    if (!protocol::has_left(move, known == pods_.end() ? nullptr : world_->pods[known->second].object.get())) {
       promise.placements[move.pod.key] = move.node;
       continue;
     }
     MovedAway& away = moved_away_.emplace_back();
-    away.ns = move.pod.key.substr(0, move.pod.key.find('/'));
-    away.controller = move.controller;
+    away.move = move;
     away.whose = owner;
     for (const std::string& claim : move.claims)
       if (auto given = promise.allocations.extract(claim); !given.empty())
@@ -253,9 +251,8 @@ void LiveWorld::hold_places_of_moved() {
 // A pod that is asked about gets the place, and it is not the one that the others moved for.
 bool LiveWorld::is_next_of(const MovedAway& away) const {
   return std::any_of(world_->pending.begin(), world_->pending.end(), [&](uint32_t pod) {
-    const api::ObjectMeta& meta = world_->pods[pod].object->metadata;
-    return meta.key() != away.whose && meta.ns == away.ns && meta.controller() != nullptr &&
-           meta.controller()->uid == away.controller;
+    const api::Pod& asking = *world_->pods[pod].object;
+    return asking.metadata.key() != away.whose && protocol::is_next_of(away.move, asking);
   });
 }
 

@@ -101,7 +101,8 @@ class LiveWorld {
   void add_promises();
   // Left already, or leaves, for a place that is kept for the next pod of its controller.
   struct MovedAway {
-    std::string ns, controller, whose;  // whose: key of the pod that it moved for
+    protocol::Promise::Move move;
+    std::string whose;  // key of the pod that it moved for
     api::AllocationResult devices;
   };
   void add_moves(const protocol::Promise& record, const std::string& owner, preempt::Promise& promise);

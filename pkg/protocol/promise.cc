@@ -187,6 +187,14 @@ std::vector<Promise::Place> places_of(const Promise& promise, const api::Pod& po
   return {{{pod.metadata.key(), pod.metadata.uid}, promise.node}};
 }
 
+std::string owner_key(const Promise::Move& move) {
+  return move.ns() + "/" + move.controller;
+}
+
+bool has_left(const Promise::Move& move, const api::Pod* known) {
+  return known == nullptr || known->metadata.uid != move.pod.uid || known->metadata.deleting() || known->done();
+}
+
 Write write_promise(const View& view, const api::Pod& pod, Promise promise) {
   promise.pod_uid = pod.metadata.uid;
   if (promise.since.empty()) promise.since = format_rfc3339(view.now());

@@ -17,6 +17,7 @@
 #include "pkg/api/core.h"
 #include "pkg/api/resource.h"
 #include "pkg/base/error.h"
+#include "pkg/protocol/pod_claims.h"
 #include "pkg/reconcile/effect.h"
 #include "pkg/reconcile/view.h"
 
@@ -59,6 +60,7 @@ struct Promise {
     std::string controller;  // uid
     std::string node;
     std::vector<std::string> claims;  // of it, in `allocations`: what the next pod gets in their place
+    std::string ns() const { return pod.key.substr(0, pod.key.find('/')); }
     bool operator==(const Move&) const = default;
   };
   std::string pod_uid;  // in whose status it is: copied to another pod, or to a later one of the name, it is none
@@ -82,6 +84,15 @@ struct Promise {
 
 // Who goes where, `pod` being the one that has the record.
 std::vector<Promise::Place> places_of(const Promise& promise, const api::Pod& pod);
+
+// "namespace/uid" of the controller, as owner_key() of its pods.
+std::string owner_key(const Promise::Move& move);
+// `known`: the pod that has its name now, or null. It is gone, or going.
+bool has_left(const Promise::Move& move, const api::Pod* known);
+// The place is for any pod of the controller.
+inline bool is_next_of(const Promise::Move& move, const api::Pod& pod) {
+  return owner_key(pod) == owner_key(move);
+}
 
 // Nothing: the pod has none. An error: it cannot be read, or is another pod's.
 std::optional<Result<Promise>> promise_of(const api::Pod& pod);

@@ -40,36 +40,28 @@ void PromisedDevices::tell(const View& view, const std::string& owner, const One
   nodes.set_places(owner, told, known);
 }
 
-PromisedDevices::Owner PromisedDevices::owner_of(const api::Pod& pod) {
-  const api::OwnerReference* controller = pod.metadata.controller();
-  return {pod.metadata.ns, controller == nullptr ? "" : controller->uid};
-}
-
 // ---- moves
 
 // Those that are to move, and the waiting pods that were made in the place of others.
 void PromisedDevices::set_moves(const View& view, const std::string& uid, One& one, const Promise& promise,
                                 nodes::NodeChooser& nodes) {
-  std::set<Owner> owners;
+  std::set<std::string> owners;
   for (const Promise::Move& planned : promise.moves) {
     Move& move = one.moves.emplace_back();
-    const std::string ns = planned.pod.key.substr(0, planned.pod.key.find('/'));
-    move = {planned.pod, {ns, planned.controller}, planned.node, {}, false, ""};
+    move = {planned.pod, owner_key(planned), planned.node, {}, has_left(planned, view.pod(planned.pod.key)), ""};
     for (const std::string& claim : planned.claims) {
       const auto given = promise.allocations.find(claim);
       if (given == promise.allocations.end()) continue;
       const auto& results = given->second.results;
       move.devices.results.insert(move.devices.results.end(), results.begin(), results.end());
     }
-    const api::Pod* pod = view.pod(planned.pod.key);
-    move.left = pod == nullptr || pod->metadata.uid != planned.pod.uid || pod->metadata.deleting() || pod->done();
     moving_[planned.pod.uid].insert(uid);
     next_places_[move.owner].insert(uid);
     owners.insert(move.owner);
   }
   // After a restart they may be known before the record is.
   for (const auto& pod : view.all_pods())
-    if (pod->node_name.empty() && owners.contains(owner_of(*pod))) next_pod_changed(*pod, false, nodes);
+    if (pod->node_name.empty() && owners.contains(owner_key(*pod))) next_pod_changed(*pod, false, nodes);
 }
 
 void PromisedDevices::drop_moves(const std::string& uid, const One& one, nodes::NodeChooser& nodes) {
@@ -94,7 +86,7 @@ void PromisedDevices::moved_pod_changed(const std::string& uid, bool left) {
 
 // A next pod that waits counts on the node of a place that no other has. One that is gone leaves it to another.
 void PromisedDevices::next_pod_changed(const api::Pod& pod, bool gone, nodes::NodeChooser& nodes) {
-  const auto records = next_places_.find(owner_of(pod));
+  const auto records = next_places_.find(owner_key(pod));
   if (records == next_places_.end() || moving_.contains(pod.metadata.uid)) return;
   for (const std::string& record : records->second) {
     std::vector<Move>& moves = promised_.at(record).moves;
@@ -179,7 +171,7 @@ api::AllocationResult PromisedDevices::promised_from(int64_t priority, const api
   api::AllocationResult all;
   const std::optional<GroupRef> group = group_of(pod);
   const std::string own = group ? group->key() : "";
-  const Owner controller = owner_of(pod);
+  const std::string controller = owner_key(pod);
   for (const auto& [owner, one] : promised_) {
     if (priority > one.priority) continue;
     const bool is_own = owner == pod.metadata.uid || (!one.group.empty() && one.group == own);

@@ -43,14 +43,12 @@ class PromisedDevices {
   api::AllocationResult promised_from(int64_t priority, const api::Pod& pod,
                                       const inventory::Inventory& inventory) const;
   // An earlier pod of its controller moves, and its place is kept: it may fit where pods like it do not.
-  bool keeps_for_next(const api::Pod& pod) const { return next_places_.contains(owner_of(pod)); }
+  bool keeps_for_next(const api::Pod& pod) const { return next_places_.contains(protocol::owner_key(pod)); }
 
  private:
-  // Namespace and uid of a controller.
-  using Owner = std::pair<std::string, std::string>;
   struct Move {
     protocol::Instance pod;
-    Owner owner;
+    std::string owner;  // its owner_key()
     std::string node;
     api::AllocationResult devices;
     bool left = false;  // it is gone, or terminates
@@ -64,7 +62,6 @@ class PromisedDevices {
     std::vector<protocol::Instance> pods;  // of the group
     std::vector<Move> moves;
   };
-  static Owner owner_of(const api::Pod& pod);
   bool within_limits(const api::Pod& pod) const;
   static void tell(const reconcile::View& view, const std::string& owner, const One& one,
                    const std::vector<protocol::Instance>& before, const std::vector<protocol::Promise::Place>& places,
@@ -77,9 +74,9 @@ class PromisedDevices {
   static void add_free(const api::AllocationResult& devices, const inventory::Inventory& inventory,
                        api::AllocationResult& all);
 
-  std::map<std::string, One, std::less<>> promised_;                  // by uid of the pod that has the record
-  std::map<Owner, std::set<std::string>> next_places_;                // records that keep places for its next pods
-  std::map<std::string, std::set<std::string>, std::less<>> moving_;  // records, by uid of the pod that moves
+  std::map<std::string, One, std::less<>> promised_;                       // by uid of the pod that has the record
+  std::map<std::string, std::set<std::string>, std::less<>> next_places_;  // records that keep places for its next pods
+  std::map<std::string, std::set<std::string>, std::less<>> moving_;       // records, by uid of the pod that moves
 };
 
 }  // namespace dra::allocation

@@ -275,8 +275,7 @@ void EvictionWorld::add_promises() {
     promise.moves = one.promise.has_moves();
     for (const protocol::Promise::Move& move : one.promise.moves) {
       const auto known = state_.objects.pods.find(move.pod.key);
-      if (known != state_.objects.pods.end() && known->second->metadata.uid == move.pod.uid &&
-          !known->second->metadata.deleting() && !known->second->done()) {
+      if (!protocol::has_left(move, known == state_.objects.pods.end() ? nullptr : known->second.get())) {
         promise.placements[move.pod.key] = move.node;
         continue;
       }
@@ -389,7 +388,7 @@ void EvictionWorld::hold_places_of_moved() {
   api::AllocationResult held;
   for (const auto& [move, devices] : moved_away_) {
     const bool next = std::any_of(world_->pending.begin(), world_->pending.end(), [&, &to = move](uint32_t pod) {
-      return Promised::is_next(to, *world_->pods[pod].object);
+      return protocol::is_next_of(to, *world_->pods[pod].object);
     });
     if (next) continue;
     for (const api::DeviceRequestAllocationResult& result : devices.results)

@@ -30,23 +30,12 @@ bool is_for_one_of(const Promised& one, std::span<const api::Pod* const> pods) {
   return std::any_of(pods.begin(), pods.end(), [&](const api::Pod* pod) { return pod != nullptr && one.is_for(*pod); });
 }
 
-bool has_left(const Objects& objects, const protocol::Promise::Move& move) {
-  const auto known = objects.pods.find(move.pod.key);
-  return known == objects.pods.end() || known->second->metadata.uid != move.pod.uid ||
-         known->second->metadata.deleting() || known->second->done();
-}
-
 }  // namespace
 
 bool Promised::is_of_a_move(const std::string& claim) const {
   return std::any_of(promise.moves.begin(), promise.moves.end(), [&](const protocol::Promise::Move& move) {
     return std::find(move.claims.begin(), move.claims.end(), claim) != move.claims.end();
   });
-}
-
-bool Promised::is_next(const protocol::Promise::Move& move, const api::Pod& other) {
-  return other.metadata.controller() != nullptr && other.metadata.controller()->uid == move.controller &&
-         move.pod.key.starts_with(other.metadata.ns + "/");
 }
 
 bool Promised::is_for(const api::Pod& other) const {
@@ -105,9 +94,10 @@ KeptPromises::KeptPromises(State& state, std::span<const api::Pod* const> pods) 
     const bool own = is_for_one_of(one, pods);
     for (const protocol::Promise::Move& move : one.promise.moves) {
       const bool next = std::any_of(pods.begin(), pods.end(), [&](const api::Pod* pod) {
-        return pod != nullptr && Promised::is_next(move, *pod);
+        return pod != nullptr && protocol::is_next_of(move, *pod);
       });
-      if (own ? has_left(state.objects, move) : !next)
+      const auto known = state.objects.pods.find(move.pod.key);
+      if (own ? protocol::has_left(move, known == state.objects.pods.end() ? nullptr : known->second.get()) : !next)
         for (const std::string& claim : move.claims) keep(one.promise.allocations.at(claim));
     }
     if (own) continue;

@@ -26,8 +26,6 @@ struct Promised {
   bool is_for(const api::Pod& other) const;
   // Of the claims in it: those of pods that move. What they get is for the next pods of their controllers.
   bool is_of_a_move(const std::string& claim) const;
-  // The pod is one of those: made by the controller of a pod that moves.
-  static bool is_next(const protocol::Promise::Move& move, const api::Pod& other);
 };
 // "ml/p", or "group ml/train"; and in a sentence: "pod ml/p".
 std::string owner_name(const Promised& one);

@@ -44,7 +44,7 @@ bool is_kept_from(const Promised& one, const inventory::DeviceName& device, cons
     });
   };
   for (const protocol::Promise::Move& move : one.promise.moves)
-    if (std::any_of(move.claims.begin(), move.claims.end(), has)) return !Promised::is_next(move, pod);
+    if (std::any_of(move.claims.begin(), move.claims.end(), has)) return !protocol::is_next_of(move, pod);
   return !one.is_for(pod);
 }
 
