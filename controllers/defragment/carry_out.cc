@@ -180,7 +180,12 @@ void DefragmentReconciler::move_one(const View& view, const api::Pod& pod, const
                                     preemption::LiveWorld& live, const preempt::Answer& answer, State& state,
                                     ReconcileResult& out) const {
   // A budget has closed: it may open again, and those who left keep their places meanwhile.
-  if (answer.harm.violations > 0) return;
+  if (answer.harm.violations > 0)
+    return emit_once(view, out,
+                     {ref_of(pod), false, "MovesHeldBack", "Defragmenting",
+                      "its place is planned, and these have still to move: " + live.shown_moves(answer) +
+                          ". Their PodDisruptionBudgets do not allow that now; they are looked at every second",
+                      "budgets"});
   std::vector<uint32_t> left;
   for (const Promise::Move& move : plan.moves)
     if (const auto number = live.number_of(move.pod);

@@ -237,12 +237,8 @@ void LiveWorld::hold_avoided_devices_back() {
 // What was given to a next pod already is held by it.
 void LiveWorld::hold_places_of_moved() {
   api::AllocationResult held;
-  for (const MovedAway& away : moved_away_) {
-    if (is_next_of(away)) continue;
-    for (const api::DeviceRequestAllocationResult& result : away.devices.results)
-      if (result.share_id || engines_.inventory.holders({result.driver, result.pool, result.device}).empty())
-        held.results.push_back(result);
-  }
+  for (const MovedAway& away : moved_away_)
+    if (!is_next_of(away)) protocol::add_unheld(away.devices, engines_.inventory, held);
   if (held.results.empty()) return;
   engines_.inventory.assume(kPlacesOfMoved, held);
   holds_places_ = true;

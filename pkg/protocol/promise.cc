@@ -8,6 +8,7 @@
 #include "pkg/api/encode.h"
 #include "pkg/base/json_text.h"
 #include "pkg/base/timestamp.h"
+#include "pkg/inventory/inventory.h"
 #include "pkg/protocol/pod_status.h"
 #include "pkg/protocol/writes.h"
 #include "pkg/reconcile/reasons.h"
@@ -193,6 +194,14 @@ std::string owner_key(const Promise::Move& move) {
 
 bool has_left(const Promise::Move& move, const api::Pod* known) {
   return known == nullptr || known->metadata.uid != move.pod.uid || known->metadata.deleting() || known->done();
+}
+
+void add_unheld(const api::AllocationResult& promised, const inventory::Inventory& inventory,
+                api::AllocationResult& all) {
+  for (const api::DeviceRequestAllocationResult& result : promised.results)
+    if (!result.admin_access &&
+        (result.share_id || inventory.holders({result.driver, result.pool, result.device}).empty()))
+      all.results.push_back(result);
 }
 
 Write write_promise(const View& view, const api::Pod& pod, Promise promise) {

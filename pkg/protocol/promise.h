@@ -21,6 +21,10 @@
 #include "pkg/reconcile/effect.h"
 #include "pkg/reconcile/view.h"
 
+namespace dra::inventory {
+class Inventory;
+}
+
 namespace dra::protocol {
 
 inline constexpr std::string_view kPromiseCondition = "dra-controller-manager/Promise";
@@ -93,6 +97,10 @@ bool has_left(const Promise::Move& move, const api::Pod* known);
 inline bool is_next_of(const Promise::Move& move, const api::Pod& pod) {
   return owner_key(pod) == owner_key(move);
 }
+
+// Of promised devices those that nobody holds yet, so that the promise has to keep them; of shares each one.
+void add_unheld(const api::AllocationResult& promised, const inventory::Inventory& inventory,
+                api::AllocationResult& all);
 
 // Nothing: the pod has none. An error: it cannot be read, or is another pod's.
 std::optional<Result<Promise>> promise_of(const api::Pod& pod);

@@ -228,6 +228,35 @@ TEST_F(Moves, ABudgetThatClosesKeepsThemUntilItOpens) {
   EXPECT_EQ(cluster().verdict(), "");
 }
 
+// One has moved, and then the other one's budget closes: the plan waits, and says so, until it opens.
+TEST_F(Moves, ABudgetThatClosesHalfWayIsWaitedFor) {
+  nodes_ = 3;
+  begin_moving();
+  two_must_move([this](const std::string& name) { create(name); });
+  allow_evictions(1);
+  create("whole", "four-gpu");
+  ASSERT_TRUE(within(20s, [&] { return all_moved().size() == 1 && gone(moved()); }));
+  const std::string first = moved(), second = first == "m0" ? "m1" : "m0";
+  create(first + "-next");
+  api().merge(Api::path("Pod", second), {{"metadata", {{"labels", {{"app", "kept"}}}}}});
+  api().create({{"apiVersion", "policy/v1"},
+                {"kind", "PodDisruptionBudget"},
+                {"metadata", {{"name", "kept"}, {"namespace", "default"}}},
+                {"spec", {{"minAvailable", 1}, {"selector", {{"matchLabels", {{"app", "kept"}}}}}}}});
+  ASSERT_TRUE(within(20s, [&] { return bound(first + "-next"); }));
+  pass(5s);
+  unblock();
+  EXPECT_TRUE(never([&] { return gone(second); }, 60s));
+  EXPECT_TRUE(plan_of("whole"));
+  EXPECT_NE(note("MovesHeldBack").find("these have still to move: pod default/" + second), std::string::npos)
+      << note("MovesHeldBack");
+  api().remove_now(Api::path("PodDisruptionBudget", "kept"));
+  EXPECT_TRUE(within(60s, [&] { return gone(second); }));
+  create(second + "-next");
+  EXPECT_TRUE(within(30s, [&] { return bound("whole") && bound(second + "-next"); })) << cluster().verdict();
+  EXPECT_EQ(cluster().verdict(), "");
+}
+
 // Of a group that moves some new members would be there while others have still to leave: it stays where it is.
 TEST_F(Moves, MembersOfAGroupStay) {
   nodes_ = 3;

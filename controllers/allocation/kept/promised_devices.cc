@@ -157,15 +157,6 @@ std::set<Cause> PromisedDevices::pod_changed(const View& view, const api::Pod* b
   return causes;
 }
 
-void PromisedDevices::add_free(const api::AllocationResult& devices, const inventory::Inventory& inventory,
-                               api::AllocationResult& all) {
-  for (const api::DeviceRequestAllocationResult& result : devices.results) {
-    if (result.admin_access) continue;
-    if (result.share_id || inventory.holders({result.driver, result.pool, result.device}).empty())
-      all.results.push_back(result);
-  }
-}
-
 api::AllocationResult PromisedDevices::promised_from(int64_t priority, const api::Pod& pod,
                                                      const inventory::Inventory& inventory) const {
   api::AllocationResult all;
@@ -175,9 +166,9 @@ api::AllocationResult PromisedDevices::promised_from(int64_t priority, const api
   for (const auto& [owner, one] : promised_) {
     if (priority > one.priority) continue;
     const bool is_own = owner == pod.metadata.uid || (!one.group.empty() && one.group == own);
-    if (!is_own) add_free(one.devices, inventory, all);
+    if (!is_own) add_unheld(one.devices, inventory, all);
     for (const Move& move : one.moves)
-      if (is_own ? move.left : move.owner != controller) add_free(move.devices, inventory, all);
+      if (is_own ? move.left : move.owner != controller) add_unheld(move.devices, inventory, all);
   }
   return all;
 }

@@ -71,8 +71,6 @@ class PromisedDevices {
   void drop_moves(const std::string& uid, const One& one, nodes::NodeChooser& nodes);
   void next_pod_changed(const api::Pod& pod, bool gone, nodes::NodeChooser& nodes);
   void moved_pod_changed(const std::string& uid, bool left);
-  static void add_free(const api::AllocationResult& devices, const inventory::Inventory& inventory,
-                       api::AllocationResult& all);
 
   std::map<std::string, One, std::less<>> promised_;                       // by uid of the pod that has the record
   std::map<std::string, std::set<std::string>, std::less<>> next_places_;  // records that keep places for its next pods

@@ -390,10 +390,7 @@ void EvictionWorld::hold_places_of_moved() {
     const bool next = std::any_of(world_->pending.begin(), world_->pending.end(), [&, &to = move](uint32_t pod) {
       return protocol::is_next_of(to, *world_->pods[pod].object);
     });
-    if (next) continue;
-    for (const api::DeviceRequestAllocationResult& result : devices.results)
-      if (result.share_id || state_.inventory.holders({result.driver, result.pool, result.device}).empty())
-        held.results.push_back(result);
+    if (!next) protocol::add_unheld(devices, state_.inventory, held);
   }
   if (held.results.empty() || holds_places_) return;
   state_.inventory.assume(kPromisedToPods, held);

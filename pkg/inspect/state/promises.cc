@@ -83,11 +83,8 @@ KeptPromises::KeptPromises(State& state, std::span<const api::Pod* const> pods) 
   if (state.promises.empty() || state.keeps_promises) return;
   outermost_ = state.keeps_promises = true;
   api::AllocationResult kept;
-  const auto keep = [&](const api::AllocationResult& allocation) {
-    for (const api::DeviceRequestAllocationResult& result : allocation.results)
-      if (!result.admin_access &&
-          (result.share_id || state.inventory.holders({result.driver, result.pool, result.device}).empty()))
-        kept.results.push_back(result);
+  const auto keep = [&](const api::AllocationResult& promised) {
+    protocol::add_unheld(promised, state.inventory, kept);
   };
   for (const Promised& one : state.promises) {
     if (!binds(one, pods)) continue;

@@ -229,13 +229,19 @@ TEST(KeptPromises, ThePlaceOfAPodThatMovesIsForTheNextOneOfItsController) {
   plan.change("waits", [](api::Pod& pod) { pod.priority = 101; });
   EXPECT_EQ(codes_of(plan.who_goes("waits")), "Fits");
   plan.objects.pods.erase("ml/waits");
-  // As long as "left" is there, it may still stay: then "wide" could have what it would get.
   Answer answer{"DRAExplain"};
   say_promise(answer, plan.objects, *plan.objects.pods.at("ml/wide"));
   ASSERT_EQ(codes_of(answer), "Promised");
   EXPECT_TRUE(says(answer.statements[0].message, "when these have moved, each to a place of its own: ml/left"))
       << answer.statements[0].message;
   EXPECT_FALSE(says(answer.statements[0].message, "/b/")) << "that is for the next one";
+  // Who reads of the device that it gets, hears for whom it is.
+  const std::vector<Promised> all = promised_pods(plan.objects);
+  const auto to = promised_devices(all);
+  EXPECT_EQ(shown(to.at({"gpu.example.com", "b", "gpu-0"})), "next of ml/left");
+  EXPECT_EQ(in_words(to.at({"gpu.example.com", "b", "gpu-0"})),
+            "the next pod of the controller of ml/left, which moves for pod ml/wide");
+  EXPECT_EQ(in_words(to.at({"gpu.example.com", "a", "gpu-1"})), "pod ml/wide");
   // It has left, and "wide" is bound: the place is still kept.
   plan.objects.pods.erase("ml/left");
   plan.change("wide", [](api::Pod& pod) { pod.node_name = "a"; });

@@ -35,27 +35,33 @@ std::vector<std::string> victims_left(const Objects& objects, const protocol::Pr
   return names;
 }
 
-// A device of the promise is not for this pod: what those who move get is for the next pods of their controllers.
-bool is_kept_from(const Promised& one, const inventory::DeviceName& device, const api::Pod& pod) {
-  const auto has = [&](const std::string& claim) {
-    const auto& results = one.promise.allocations.at(claim).results;
-    return std::any_of(results.begin(), results.end(), [&](const auto& result) {
-      return inventory::DeviceName{result.driver, result.pool, result.device} == device;
-    });
-  };
-  for (const protocol::Promise::Move& move : one.promise.moves)
-    if (std::any_of(move.claims.begin(), move.claims.end(), has)) return !protocol::is_next_of(move, pod);
-  return !one.is_for(pod);
+bool is_for(const PromisedTo& to, const api::Pod& pod) {
+  return to.move != nullptr ? protocol::is_next_of(*to.move, pod) : to.promise->is_for(pod);
 }
 
 }  // namespace
 
-std::map<inventory::DeviceName, const Promised*> promised_devices(const std::vector<Promised>& all) {
-  std::map<inventory::DeviceName, const Promised*> owners;
-  for (const Promised& one : all)
+std::string shown(const PromisedTo& to) {
+  return to.move != nullptr ? "next of " + to.move->pod.key : owner_name(*to.promise);
+}
+
+std::string in_words(const PromisedTo& to) {
+  if (to.move == nullptr) return owner_of(*to.promise);
+  return "the next pod of the controller of " + to.move->pod.key + ", which moves for " + owner_of(*to.promise);
+}
+
+std::map<inventory::DeviceName, PromisedTo> promised_devices(const std::vector<Promised>& all) {
+  std::map<inventory::DeviceName, PromisedTo> owners;
+  const auto add = [&owners](const api::AllocationResult& allocation, PromisedTo to) {
+    for (const auto& result : allocation.results)
+      if (!result.admin_access) owners.try_emplace({result.driver, result.pool, result.device}, to);
+  };
+  for (const Promised& one : all) {
+    for (const protocol::Promise::Move& move : one.promise.moves)
+      for (const std::string& claim : move.claims) add(one.promise.allocations.at(claim), {&one, &move});
     for (const auto& [claim, allocation] : one.promise.allocations)
-      for (const auto& result : allocation.results)
-        if (!result.admin_access) owners.try_emplace({result.driver, result.pool, result.device}, &one);
+      if (!one.is_of_a_move(claim)) add(allocation, {&one, nullptr});
+  }
   return owners;
 }
 
@@ -103,12 +109,12 @@ bool say_kept_from(Answer& answer, const State& state, const api::Pod& pod) {
   std::vector<std::string> names, owners;
   bool moves = false;
   const std::vector<Promised> all = promised_pods(state.objects);
-  for (const auto& [device, owner] : promised_devices(all)) {
-    if (owner->pod->priority < pod.priority || !is_kept_from(*owner, device, pod)) continue;
+  for (const auto& [device, to] : promised_devices(all)) {
+    if (to.promise->pod->priority < pod.priority || is_for(to, pod)) continue;
     if (const auto known = state.inventory.device(device); !known || !known->holders.empty()) continue;
     names.push_back(device.text());
-    moves = moves || owner->promise.has_moves();
-    const std::string text = owner_of(*owner) + " (priority " + std::to_string(owner->pod->priority) + ")";
+    moves = moves || to.promise->promise.has_moves();
+    const std::string text = owner_of(*to.promise) + " (priority " + std::to_string(to.promise->pod->priority) + ")";
     if (std::find(owners.begin(), owners.end(), text) == owners.end()) owners.push_back(text);
   }
   if (names.empty()) return false;

@@ -12,8 +12,18 @@
 
 namespace dra::inspect {
 
-// By device: the first promise that has it.
-std::map<inventory::DeviceName, const Promised*> promised_devices(const std::vector<Promised>& all);
+// To whom a device is promised.
+struct PromisedTo {
+  const Promised* promise = nullptr;
+  // Not to its own pods, but to the next one of the controller of this pod, which moves for them.
+  const protocol::Promise::Move* move = nullptr;
+};
+// "ml/p", or "next of ml/left"; and in a sentence: "pod ml/p".
+std::string shown(const PromisedTo& to);
+std::string in_words(const PromisedTo& to);
+
+// By device: the first promise that has it. `all` must outlive the answer.
+std::map<inventory::DeviceName, PromisedTo> promised_devices(const std::vector<Promised>& all);
 
 // Says what the pod, or its group, was promised, and who goes for it; nothing if it has no promise.
 void say_promise(Answer& answer, const Objects& objects, const api::Pod& pod);

@@ -33,7 +33,7 @@ struct ListedDevice {
   inventory::DeviceInfo info;
   std::string parent;  // the counter set it draws on
   double share = 0;    // of that set, at most
-  const Promised* promised = nullptr;
+  PromisedTo promised;
 };
 
 // How much of the counter set the device takes: the largest fraction over its counters.
@@ -102,7 +102,7 @@ Cell state_cell(const ListedDevice& device, bool hidden) {
   if (device.info.held_as) return {"held as " + device.info.held_as->device, Tone::kPlain};
   if (device.info.plugins) return {"device plugin", Tone::kDim};
   if (!device.info.available) return {"cut", Tone::kDim};
-  if (device.promised != nullptr) return {"promised", Tone::kPlain};
+  if (device.promised.promise != nullptr) return {"promised", Tone::kPlain};
   if (hidden) return {"no holder visible", Tone::kDim};
   return {"free", Tone::kGood};
 }
@@ -124,8 +124,8 @@ void add_device_rows(Table& table, const State& state, const std::string& node, 
     holders.push_back({holder.claim_uid, holder.share_id.value_or("-")});
   if (device.info.held_as)
     for (const std::string& uid : device.info.held_as->claims) holders.push_back({uid, "-"});
-  if (holders.empty() && device.promised != nullptr && device.info.available)
-    return row(kNone, {owner_name(*device.promised)}, kNone, kNone);
+  if (holders.empty() && device.promised.promise != nullptr && device.info.available)
+    return row(kNone, {shown(device.promised)}, kNone, kNone);
   if (holders.empty()) return row(kNone, {}, kNone, kNone);
   for (const Shown& holder : holders) {
     const auto claim = state.objects.claim_by_uid.find(holder.claim_uid);
@@ -232,11 +232,12 @@ Result<Answer> who_is_on(State& state, const std::string& node, const std::strin
   }
   const bool unseen = state.objects.hides("resourceslices");
   for (const ListedDevice& device : devices)
-    if (device.promised != nullptr && !device.info.holders.empty() && (wanted.empty() || device.device->name == wanted))
+    if (device.promised.promise != nullptr && !device.info.holders.empty() &&
+        (wanted.empty() || device.device->name == wanted))
       answer.say_after(
           {"DevicePromised",
-           device.device->name + " is promised to " + owner_of(*device.promised) + ", once those who hold it have gone",
-           ref_of(*device.promised->pod),
+           device.device->name + " is promised to " + in_words(device.promised) + ", once those who hold it have gone",
+           ref_of(*device.promised.promise->pod),
            "",
            {},
            {{"devices", {device.device->name}}}});
