@@ -20,6 +20,8 @@ constexpr Duration kLookAtPlan = std::chrono::seconds(1);
 constexpr Duration kNextMove = std::chrono::milliseconds(100);
 // Places are kept for next pods no longer than this after the pod is bound, or after the last of those that moved left.
 constexpr Duration kPlacesLast = std::chrono::minutes(10);
+// About the pod with the plan: whether some that moved are still terminating.
+constexpr std::string_view kMovedPodsNote = "moved-pods", kTheyLeave = "leave", kTheyLeft = "left";
 
 // What became of those who were to move.
 struct Progress {
@@ -66,12 +68,12 @@ Progress progress_of(const View& view, const Promise& plan) {
 }
 
 // Bound, or else planned.
-WallTime bound_since(const api::Pod& pod, const Promise& plan) {
+Timestamp bound_since(const api::Pod& pod, const Promise& plan) {
   Timestamp since = since_of(plan);
   for (const api::Condition& condition : pod.conditions)
     if (condition.type == "PodScheduled" && condition.status == "True")
       parse_rfc3339(condition.last_transition_time, since);
-  return WallTime(std::chrono::seconds(since.seconds()));
+  return since;
 }
 
 std::string moves_text(size_t number) {
@@ -124,13 +126,15 @@ void DefragmentReconciler::go_on(const View& view, const api::Pod& pod, State& s
     out.add(write_promise_removed(pod));
     return;
   }
-  // Whoever left counts, also after a restart.
-  for (const Promise::Move& move : plan->moves)
-    if (same(view, move.pod) == nullptr)
-      state.pace.add({{move.pod.uid, move.ns(), move.controller, "", "", 0}},
-                     WallTime(std::chrono::seconds(since_of(*plan).seconds())));
+  // Whoever left counts, also after a restart: since the plan was written, whatever the record says of that.
+  const Duration age = std::max<Duration>(Timestamp(view.now()) - since_of(*plan), Duration::zero());
+  if (age < std::chrono::hours(1))
+    for (const Promise::Move& move : plan->moves)
+      if (same(view, move.pod) == nullptr)
+        state.pace.add({{move.pod.uid, move.ns(), move.controller, "", "", 0}},
+                       view.now() - std::chrono::duration_cast<WallTime::duration>(age));
   // M5, and what is left to do for those who moved.
-  if (!pod.node_name.empty() || pod.done()) return end_when_placed(view, pod, *plan, "", state, out);
+  if (!pod.node_name.empty() || pod.done()) return end_when_placed(view, pod, *plan, "", out);
   // M2: judged as the stream has it, at its own write.
   const api::Pod* streamed = view.streamed_pod(pod.metadata.key());
   if (streamed == nullptr || streamed->metadata.resource_version != pod.metadata.resource_version)
@@ -143,27 +147,26 @@ void DefragmentReconciler::carry_out(const View& view, const api::Pod& pod, cons
   using preempt::Verdict;
   preemption::LiveWorld live(view, engines_, options_.search);
   if (const preemption::LiveWorld::Refusal refusal = live.ask_for(pod); !refusal.why.empty())
-    return refusal.ordinary ? void() : end_when_placed(view, pod, plan, refusal.why, state, out);
+    return refusal.ordinary ? void() : end_when_placed(view, pod, plan, refusal.why, out);
   if (mode_for(view, pod) != Defragment::kOn)
-    return end_when_placed(view, pod, plan, "a DeviceClass of it allows no moves any more", state, out);
+    return end_when_placed(view, pod, plan, "a DeviceClass of it allows no moves any more", out);
   const preempt::Answer answer = live.answer();
   const bool begun = progress_of(view, plan).begun > 0;
   if (answer.verdict == Verdict::kFits) {
     // The controller allocation places it; the planned places of others are free for it unless somebody went for them.
-    if (!begun) end_when_placed(view, pod, plan, "it fits without moves", state, out);
+    if (!begun) end_when_placed(view, pod, plan, "it fits without moves", out);
     return;
   }
   if (answer.verdict == Verdict::kUndecided) return;  // nobody goes
   if (!answer.own_stands)
     return end_when_placed(view, pod, plan,
-                           "it is not possible any more, or a promise that precedes it has a place of it", state, out);
+                           "it is not possible any more, or a promise that precedes it has a place of it", out);
   if (answer.verdict == Verdict::kNever)
-    return end_when_placed(view, pod, plan, "the pod does not fit, whoever moves", state, out);
+    return end_when_placed(view, pod, plan, "the pod does not fit, whoever moves", out);
   if (answer.verdict != Verdict::kEvict) return;  // it waits for those who left
-  if (!answer.fixed)
-    return end_when_placed(view, pod, plan, "fewer or other moves do, and nobody has moved yet", state, out);
+  if (!answer.fixed) return end_when_placed(view, pod, plan, "fewer or other moves do, and nobody has moved yet", out);
   if (const std::string why = live.why_others_could_take(answer); !why.empty())
-    return end_when_placed(view, pod, plan, why, state, out);
+    return end_when_placed(view, pod, plan, why, out);
   if (!plan.proven) {
     if (live.has_rival()) return;
     Promise proven = plan;
@@ -220,17 +223,20 @@ void DefragmentReconciler::move_one(const View& view, const api::Pod& pod, const
 // M4 and M5: places are kept until every next pod has one, or for so long. `why`: the pod waits, and the plan does not
 // stand; empty: it has its place.
 void DefragmentReconciler::end_when_placed(const View& view, const api::Pod& pod, const Promise& plan,
-                                           const std::string& why, State& state, ReconcileResult& out) const {
+                                           const std::string& why, ReconcileResult& out) const {
   const Progress progress = progress_of(view, plan);
-  WallTime since = bound_since(pod, plan);
-  if (const auto seen = state.last_leaving.find(pod.metadata.uid); seen != state.last_leaving.end())
-    since = std::max(since, seen->second);
-  if (progress.leaving) {
-    if (state.last_leaving.size() < kMostPromises) state.last_leaving[pod.metadata.uid] = view.now();
-    return;
-  }
-  if (progress.waiting > 0 && view.now() - since < kPlacesLast) return;
-  state.last_leaving.erase(pod.metadata.uid);
+  const auto note = [&](std::string_view text) {
+    out.add(Note{pod.metadata.uid, std::string(kMovedPodsNote), std::string(text)});
+  };
+  // Since when all of them are gone. Lost: since the binding.
+  const std::optional<View::Noted> noted = view.note(pod.metadata.uid, kMovedPodsNote);
+  if (progress.leaving) return noted && noted->text == kTheyLeave ? void() : note(kTheyLeave);
+  if (noted && noted->text == kTheyLeave) return note(kTheyLeft);
+  Duration waited = Timestamp(view.now()) - bound_since(pod, plan);
+  if (noted) waited = std::min<Duration>(waited, noted->age);
+  // A clock that was set back does not keep them for longer.
+  if (progress.waiting > 0 && waited < kPlacesLast && waited > -kPlacesLast) return;
+  if (noted) note("");
   Write write = write_promise_removed(pod);
   if (why.empty()) {
     if (progress.begun > 0) write.on_success.push_back({Metric::Type::kCounter, "dra_defragment_placed_total", {}, 1});

@@ -11,7 +11,6 @@
 #pragma once
 
 #include <functional>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -39,8 +38,6 @@ struct State : reconcile::State {
   // What was moved, or advised. What was moved comes back after a restart (kMovesOfTheHour); of what was advised more
   // than the limits may be said in the hour of a restart.
   Pace pace, advised;
-  // By uid of the pod with the plan: when some moved pod was last seen terminating. Lost: as if none had been.
-  std::map<std::string, WallTime, std::less<>> last_leaving;
 };
 
 class DefragmentReconciler : public reconcile::Reconciler {
@@ -69,7 +66,7 @@ class DefragmentReconciler : public reconcile::Reconciler {
                 preemption::LiveWorld& live, const preempt::Answer& answer, State& state,
                 reconcile::ReconcileResult& out) const;
   void end_when_placed(const reconcile::View& view, const api::Pod& pod, const protocol::Promise& plan,
-                       const std::string& why, State& state, reconcile::ReconcileResult& out) const;
+                       const std::string& why, reconcile::ReconcileResult& out) const;
   void advise(const reconcile::View& view, const api::Pod& pod, State& state, const preemption::LiveWorld& live,
               const preempt::Answer& answer, reconcile::ReconcileResult& out) const;
 

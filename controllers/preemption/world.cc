@@ -122,7 +122,7 @@ void LiveWorld::add_budgets() {
 // Its next one could not be placed by what is known here, or not yet.
 bool LiveWorld::stays(const preempt::Pod& pod) const {
   const api::Pod& object = *pod.object;
-  const auto age = std::chrono::duration_cast<Duration>(view_.now() - WallTime(std::chrono::seconds(object.started)));
+  const Duration age = Timestamp(view_.now()) - Timestamp::at(object.started);
   if (object.started == 0 || age < options_.move_after) return true;
   if (object.has_host_path || !protocol::volume_claim_keys_of(object).empty() || object.extended_resource_claim_status)
     return true;

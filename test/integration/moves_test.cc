@@ -341,7 +341,7 @@ TEST_F(Moves, AForgedPlanMovesNobodyWhoMayNotMove) {
   for (const std::string& victim : {on("n0").front(), std::string("alone"), std::string("wide")}) {
     const Json record{{"pod", get_pod("wide")->metadata.uid},
                       {"node", "n0"},
-                      {"since", "2000-01-01T00:00:00Z"},
+                      {"since", victim == "alone" ? "9999-12-31T23:59:59Z" : "2000-01-01T00:00:00Z"},
                       {"victims", {instance(victim)}},
                       {"victimClaims", Json::array()},
                       {"moves", {{{"controller", "uid-rs-p0"}, {"node", "n1"}, {"claims", {"default/x"}}}}},
