@@ -2,6 +2,7 @@
 // (docs/design/preemption.md, "Moves that are carried out", M1 to M6).
 #include <algorithm>
 #include <map>
+#include <set>
 #include <utility>
 
 #include "controllers/defragment/defragment.h"
@@ -18,16 +19,23 @@ namespace {
 
 constexpr Duration kLookAtPlan = std::chrono::seconds(1);
 constexpr Duration kNextMove = std::chrono::milliseconds(100);
-// Places are kept for next pods no longer than this after the pod is bound, or after the last of those that moved left.
-constexpr Duration kPlacesLast = std::chrono::minutes(10);
+// Places are kept for next pods no longer than this after the pod is bound, or after the last of those that moved left;
+// and no longer than the shorter time while there is no next pod at all: controllers make it in seconds, or not any
+// more.
+constexpr Duration kPlacesLast = std::chrono::minutes(10), kNextPodComes = std::chrono::minutes(1);
 // About the pod with the plan: whether some that moved are still terminating.
 constexpr std::string_view kMovedPodsNote = "moved-pods", kTheyLeave = "leave", kTheyLeft = "left";
 
 // What became of those who were to move.
 struct Progress {
-  size_t begun = 0;    // that left, or terminate
-  size_t waiting = 0;  // of these: next pods of their controllers that have no place yet
-  bool leaving = false;
+  size_t begun = 0;      // that left, or terminate
+  bool leaving = false;  // some terminate
+  struct Kept {
+    size_t move;            // its place in the plan
+    std::string taken_by;   // uid of a next pod that has a node
+    bool expected = false;  // a next pod waits for it
+  };
+  std::vector<Kept> kept;  // of those that left
 };
 
 const api::Pod* same(const View& view, const Instance& instance) {
@@ -46,24 +54,39 @@ Timestamp since_of(const Promise& plan) {
   return since;
 }
 
-// The next pods are those of the controller that were made since the plan: any of them may take the place.
+// The next pods are those of the controller that were made since the plan: any of them may take the place, also one
+// that has ended since.
 Progress progress_of(const View& view, const Promise& plan) {
   Progress progress;
-  std::map<std::string, size_t> left;  // by owner_key()
-  for (const Promise::Move& move : plan.moves) {
+  std::map<std::string, std::vector<size_t>> kept;  // by owner_key(): places in progress.kept, for those still to come
+  std::set<std::string_view> known;                 // uids: those that moved, and the next pods that are settled
+  for (size_t i = 0; i < plan.moves.size(); ++i) {
+    const Promise::Move& move = plan.moves[i];
+    known.insert(move.pod.uid);
+    known.insert(move.next);
     if (!has_left(move, view.pod(move.pod.key))) continue;
     ++progress.begun;
+    if (move.settled()) continue;
     progress.leaving = progress.leaving || same(view, move.pod) != nullptr;
-    ++left[owner_key(move)];
+    kept[owner_key(move)].push_back(progress.kept.size());
+    progress.kept.push_back({i, "", false});
   }
-  if (left.empty()) return progress;
+  if (kept.empty()) return progress;
   const Timestamp since = since_of(plan);
-  for (const auto& pod : view.all_pods()) {
-    if (pod->node_name.empty() || pod->done()) continue;
-    const auto known = left.find(owner_key(*pod));
-    if (known != left.end() && known->second > 0 && was_made_since(*pod, since)) --known->second;
-  }
-  for (const auto& [owner, number] : left) progress.waiting += number;
+  const auto assign = [&](bool placed) {
+    for (const auto& pod : view.all_pods()) {
+      if (pod->node_name.empty() == placed || known.contains(pod->metadata.uid)) continue;
+      if (!placed && (pod->done() || pod->metadata.deleting())) continue;
+      const auto places = kept.find(owner_key(*pod));
+      if (places == kept.end() || places->second.empty() || !was_made_since(*pod, since)) continue;
+      Progress::Kept& one = progress.kept[places->second.back()];
+      places->second.pop_back();
+      if (placed) one.taken_by = pod->metadata.uid;
+      one.expected = !placed;
+    }
+  };
+  assign(true);
+  assign(false);
   return progress;
 }
 
@@ -74,6 +97,12 @@ Timestamp bound_since(const api::Pod& pod, const Promise& plan) {
     if (condition.type == "PodScheduled" && condition.status == "True")
       parse_rfc3339(condition.last_transition_time, since);
   return since;
+}
+
+void count_lost(size_t places, Write& write) {
+  if (places > 0)
+    write.on_success.push_back(
+        {Metric::Type::kCounter, "dra_defragment_places_lost_total", {}, static_cast<double>(places)});
 }
 
 std::string moves_text(size_t number) {
@@ -120,7 +149,7 @@ void DefragmentReconciler::write_plan(const View& view, const api::Pod& pod, con
 }
 
 void DefragmentReconciler::go_on(const View& view, const api::Pod& pod, State& state, ReconcileResult& out) const {
-  const Result<Promise> plan = *promise_of(pod);
+  Result<Promise> plan = *promise_of(pod);
   out.requeue_in(kLookAtPlan);
   if (!plan || !plan->has_moves() || options_.flag != Defragment::kOn) {
     out.add(write_promise_removed(pod));
@@ -133,8 +162,11 @@ void DefragmentReconciler::go_on(const View& view, const api::Pod& pod, State& s
       if (same(view, move.pod) == nullptr)
         state.pace.add({{move.pod.uid, move.ns(), move.controller, "", "", 0}},
                        view.now() - std::chrono::duration_cast<WallTime::duration>(age));
-  // M5, and what is left to do for those who moved.
-  if (!pod.node_name.empty() || pod.done()) return end_when_placed(view, pod, *plan, "", out);
+  const Settled settled = settle_moves(view, pod, *plan, out);
+  const bool has_place = !pod.node_name.empty() || pod.done();
+  if (has_place && settled.kept == 0) return end_plan(view, pod, *plan, "", settled.lost, out);
+  if (settled.taken + settled.lost > 0) return write_settled(view, pod, std::move(*plan), settled.lost, out);
+  if (has_place) return;
   // M2: judged as the stream has it, at its own write.
   const api::Pod* streamed = view.streamed_pod(pod.metadata.key());
   if (streamed == nullptr || streamed->metadata.resource_version != pod.metadata.resource_version)
@@ -220,33 +252,60 @@ void DefragmentReconciler::move_one(const View& view, const api::Pod& pod, const
   out.requeue_in(kNextMove);
 }
 
-// M4 and M5: places are kept until every next pod has one, or for so long. `why`: the pod waits, and the plan does not
-// stand; empty: it has its place.
+// M5, one by one: whose next pod has its place, and whose does not come in time. Changes the plan.
+DefragmentReconciler::Settled DefragmentReconciler::settle_moves(const View& view, const api::Pod& pod, Promise& plan,
+                                                                 ReconcileResult& out) const {
+  const Progress progress = progress_of(view, plan);
+  const std::string_view now = progress.leaving ? kTheyLeave : progress.kept.empty() ? "" : kTheyLeft;
+  const std::optional<View::Noted> noted = view.note(pod.metadata.uid, kMovedPodsNote);
+  const bool changed = now != (noted ? std::string_view(noted->text) : "");
+  if (changed) out.add(Note{pod.metadata.uid, std::string(kMovedPodsNote), std::string(now)});
+  // How long all of them have been gone; after a restart it begins anew.
+  const Duration gone = now == kTheyLeft && !changed ? noted->age : Duration::zero();
+  const Duration bound = pod.node_name.empty() ? Duration::zero() : Timestamp(view.now()) - bound_since(pod, plan);
+  // A clock that was set back does not keep them for longer.
+  const bool late = now == kTheyLeft && (bound >= kPlacesLast || bound <= -kPlacesLast);
+  Settled settled;
+  for (const Progress::Kept& one : progress.kept) {
+    Promise::Move& move = plan.moves[one.move];
+    if (!one.taken_by.empty()) {
+      settle(plan, move, one.taken_by);
+      ++settled.taken;
+    } else if (late || gone >= (one.expected ? kPlacesLast : kNextPodComes)) {
+      settle(plan, move, std::string(kNoNextPod));
+      ++settled.lost;
+    } else {
+      ++settled.kept;
+    }
+  }
+  return settled;
+}
+
+void DefragmentReconciler::write_settled(const View& view, const api::Pod& pod, Promise plan, size_t lost,
+                                         ReconcileResult& out) const {
+  Write write = write_promise(view, pod, std::move(plan));
+  write.purpose = "settle-moves";
+  count_lost(lost, write);
+  out.add(std::move(write));
+  out.requeue_in(kNextMove);
+}
+
+// The pod waits, and its plan does not stand: it ends when nothing is kept for those who left for it.
 void DefragmentReconciler::end_when_placed(const View& view, const api::Pod& pod, const Promise& plan,
                                            const std::string& why, ReconcileResult& out) const {
-  const Progress progress = progress_of(view, plan);
-  const auto note = [&](std::string_view text) {
-    out.add(Note{pod.metadata.uid, std::string(kMovedPodsNote), std::string(text)});
-  };
-  // Since when all of them are gone. Lost: since the binding.
-  const std::optional<View::Noted> noted = view.note(pod.metadata.uid, kMovedPodsNote);
-  if (progress.leaving) return noted && noted->text == kTheyLeave ? void() : note(kTheyLeave);
-  if (noted && noted->text == kTheyLeave) return note(kTheyLeft);
-  Duration waited = Timestamp(view.now()) - bound_since(pod, plan);
-  if (noted) waited = std::min<Duration>(waited, noted->age);
-  // A clock that was set back does not keep them for longer.
-  if (progress.waiting > 0 && waited < kPlacesLast && waited > -kPlacesLast) return;
-  if (noted) note("");
+  if (progress_of(view, plan).kept.empty()) end_plan(view, pod, plan, why, 0, out);
+}
+
+// `why`: empty: the pod has its place.
+void DefragmentReconciler::end_plan(const View& view, const api::Pod& pod, const Promise& plan, const std::string& why,
+                                    size_t lost, ReconcileResult& out) const {
   Write write = write_promise_removed(pod);
-  if (why.empty()) {
-    if (progress.begun > 0) write.on_success.push_back({Metric::Type::kCounter, "dra_defragment_placed_total", {}, 1});
-  } else {
+  if (!why.empty())
     emit_once(view, out,
               {ref_of(pod), false, "MovesEnded", "Defragmenting", "the plan of moves for it ended: " + why, ""});
-  }
-  if (progress.waiting > 0)
-    write.on_success.push_back(
-        {Metric::Type::kCounter, "dra_defragment_places_lost_total", {}, static_cast<double>(progress.waiting)});
+  else if (progress_of(view, plan).begun > 0)
+    write.on_success.push_back({Metric::Type::kCounter, "dra_defragment_placed_total", {}, 1});
+  count_lost(lost, write);
   out.add(std::move(write));
 }
 

@@ -65,8 +65,18 @@ class DefragmentReconciler : public reconcile::Reconciler {
   void move_one(const reconcile::View& view, const api::Pod& pod, const protocol::Promise& plan,
                 preemption::LiveWorld& live, const preempt::Answer& answer, State& state,
                 reconcile::ReconcileResult& out) const;
+  struct Settled {
+    size_t taken = 0, lost = 0;  // places, now
+    size_t kept = 0;             // that are still kept
+  };
+  Settled settle_moves(const reconcile::View& view, const api::Pod& pod, protocol::Promise& plan,
+                       reconcile::ReconcileResult& out) const;
+  void write_settled(const reconcile::View& view, const api::Pod& pod, protocol::Promise plan, size_t lost,
+                     reconcile::ReconcileResult& out) const;
   void end_when_placed(const reconcile::View& view, const api::Pod& pod, const protocol::Promise& plan,
                        const std::string& why, reconcile::ReconcileResult& out) const;
+  void end_plan(const reconcile::View& view, const api::Pod& pod, const protocol::Promise& plan, const std::string& why,
+                size_t lost, reconcile::ReconcileResult& out) const;
   void advise(const reconcile::View& view, const api::Pod& pod, State& state, const preemption::LiveWorld& live,
               const preempt::Answer& answer, reconcile::ReconcileResult& out) const;
 

@@ -122,6 +122,7 @@ void LiveWorld::add_moves(const protocol::Promise& record, const std::string& ow
       promise.placements[move.pod.key] = move.node;
       continue;
     }
+    if (move.settled()) continue;
     MovedAway& away = moved_away_.emplace_back();
     away.move = move;
     away.whose = owner;

@@ -56,6 +56,7 @@ std::string text_of(const Promise& promise) {
             out.array("claims", [&] {
               for (const std::string& claim : move.claims) out.value(claim);
             });
+            if (move.settled()) out.member("next", move.next);
           });
       });
     out.object("allocations", [&] {
@@ -124,7 +125,10 @@ bool read_moves(const nlohmann::json& moves, Promise& promise) {
       if (!claim.is_string() || !promise.allocations.contains(claim.get_ref<const std::string&>())) return false;
       move.claims.push_back(claim.get<std::string>());
     }
+    if (one.contains("next") && !read_text(one, "next", move.next)) return false;
   }
+  for (Promise::Move& move : promise.moves)
+    if (move.settled()) settle(promise, move, move.next);
   return true;
 }
 
@@ -196,6 +200,12 @@ bool has_left(const Promise::Move& move, const api::Pod* known) {
   return known == nullptr || known->metadata.uid != move.pod.uid || known->metadata.deleting() || known->done();
 }
 
+void settle(Promise& promise, Promise::Move& move, std::string next) {
+  move.next = std::move(next);
+  for (const std::string& claim : move.claims) promise.allocations.erase(claim);
+  move.claims.clear();
+}
+
 void add_unheld(const api::AllocationResult& promised, const inventory::Inventory& inventory,
                 api::AllocationResult& all) {
   for (const api::DeviceRequestAllocationResult& result : promised.results)
@@ -215,6 +225,7 @@ Write write_promise(const View& view, const api::Pod& pod, Promise promise) {
   return apply_pod_status(pod, {std::string(kPromiseManager), promise.proven ? "prove-promise" : "promise", "", true},
                           [&](JsonText& out) {
                             write_conditions(out, condition, format_rfc3339(view.now()));
+                            if (!pod.node_name.empty()) return;  // others have places in it
                             for (const Promise::Place& place : places_of(promise, pod))
                               if (place.pod.uid == pod.metadata.uid) out.member("nominatedNodeName", place.node);
                           });

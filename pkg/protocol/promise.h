@@ -52,6 +52,9 @@ inline constexpr size_t kMostPlaces = 128;
 // The most pods that move for one.
 inline constexpr size_t kMostMoves = 64;
 
+// Promise::Move::next where no next pod came in time.
+inline constexpr std::string_view kNoNextPod = "none";
+
 struct Promise {
   struct Place {
     Instance pod;
@@ -64,6 +67,9 @@ struct Promise {
     std::string controller;  // uid
     std::string node;
     std::vector<std::string> claims;  // of it, in `allocations`: what the next pod gets in their place
+    // uid of the next pod that got the place, or kNoNextPod: nothing is kept for it any more. Empty: the place is kept.
+    std::string next;
+    bool settled() const { return !next.empty(); }
     std::string ns() const { return pod.key.substr(0, pod.key.find('/')); }
     bool operator==(const Move&) const = default;
   };
@@ -93,10 +99,12 @@ std::vector<Promise::Place> places_of(const Promise& promise, const api::Pod& po
 std::string owner_key(const Promise::Move& move);
 // `known`: the pod that has its name now, or null. It is gone, or going.
 bool has_left(const Promise::Move& move, const api::Pod* known);
-// The place is for any pod of the controller.
+// The place is kept, for any pod of the controller.
 inline bool is_next_of(const Promise::Move& move, const api::Pod& pod) {
-  return owner_key(pod) == owner_key(move);
+  return !move.settled() && owner_key(pod) == owner_key(move);
 }
+// Ends the keeping: the place was taken by this pod, or is given up (kNoNextPod).
+void settle(Promise& promise, Promise::Move& move, std::string next);
 
 // Of promised devices those that nobody holds yet, so that the promise has to keep them; of shares each one.
 void add_unheld(const api::AllocationResult& promised, const inventory::Inventory& inventory,

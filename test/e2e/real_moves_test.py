@@ -19,7 +19,7 @@ sys.path.insert(0, HERE)
 import api as rest  # noqa: E402
 import manager as managers  # noqa: E402
 import real_cluster  # noqa: E402
-from real_preempt_test import BUDGETS, CLAIMS, CONTROLLERS, CORE, MERGE, PODS, SETS, Kubelets, Log, condition, steady  # noqa: E402
+from real_preempt_test import BUDGETS, CLAIMS, CONTROLLERS, CORE, MERGE, PODS, PROMISE, SETS, Kubelets, Log, condition, steady  # noqa: E402
 
 DRIVER = "gpu.example.com"
 # A card has eight slices of memory; where the partitions of each size begin, and how many slices they take.
@@ -34,11 +34,17 @@ class Record:
         self.holders = collections.defaultdict(dict)  # (card, slice) -> {uid of the claim: name}
         self.twice, self.moved = [], {}  # moved: uid of the pod -> (name of its set, when)
         self.bound = collections.defaultdict(list)  # name of the set -> [(when, uid)]
-        self.unhealthy = collections.Counter()  # budget: its pods that ran were fewer than it wants
+        self.plans = {}  # uid of the pod that waits: [its plan was first seen, it was bound, the plan ended]
 
-    def pod(self, _, pod):
+    def pod(self, kind, pod):
         with self.lock:
             meta, now = pod["metadata"], time.monotonic()
+            has_plan = kind != "DELETED" and condition(pod, PROMISE)
+            if has_plan:
+                self.plans.setdefault(meta["uid"], [now, None, None])
+            if plan := self.plans.get(meta["uid"]):
+                plan[1] = plan[1] or (now if pod["spec"].get("nodeName") else None)
+                plan[2] = None if has_plan else plan[2] or now
             owner = meta["labels"]["set"]
             if pod["spec"].get("nodeName") and meta["uid"] not in [uid for _, uid in self.bound[owner]]:
                 self.bound[owner].append((now, meta["uid"]))
@@ -61,6 +67,12 @@ class Record:
                 self.holders[place][uid] = claim["metadata"]["name"]
                 if len(self.holders[place]) > 1:
                     self.twice.append(f"{place}: {sorted(self.holders[place].values())}")
+
+    def stood(self, now):
+        """How long plans stood, in all, and from the first sight to the pod's binding."""
+        ends = sorted((end or now) - begun for begun, _, end in self.plans.values())
+        bound = sorted((at or end or now) - begun for begun, at, end in self.plans.values())
+        return f"{len(ends)} plans, bound after {sum(bound) / max(1, len(bound)):.1f} s, ended after {sum(ends) / max(1, len(ends)):.1f} s (longest {max(ends, default=0):.0f})"
 
     def free(self, cards):
         """Slices that nobody has."""
@@ -184,14 +196,14 @@ def run(options, word):
                         faults.append(f"{owner} moved and found its place after {after[0] - when:.0f} s")
                 number, placed, mean, slow = figures(asks, record, last, 8)
                 small = figures(asks, record, last, 1)
-                moved = len(record.moved)
+                moved, stood = len(record.moved), record.stood(time.monotonic())
             plans = manager_counts(manager)
             said = collections.Counter(e["reason"] for e in api.items("/apis/events.k8s.io/v1/namespaces/default/events") if e["reason"].startswith("Mov"))
             print(f"events: {dict(said)}", flush=True)
             print(f"--defragment={word}: {options.nodes} cards, {len(asks.made)} asks of {options.life:.0f} s in {options.seconds:.0f} s, {kills} kills; for a whole card {number}, {placed} of them placed; "
                   f"waiting at a time {sum(w for w, _ in waiting) / len(waiting):.2f} with {sum(f for _, f in waiting) / len(waiting):.0f} slices free; "
                   f"wait {mean:.1f} s on the average, 9 of 10 below {slow:.1f} s; asks for one slice {small[0]}, wait {small[2]:.1f} s; "
-                  f"{moved} moved; {plans}; {len(faults)} faults", flush=True)
+                  f"{moved} moved; {stood}; {plans}; {len(faults)} faults", flush=True)
             if options.keep:
                 print(manager.log()[-8000:])
             if faults:

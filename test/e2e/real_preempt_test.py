@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Preemption in bind mode on a real control plane ($KUBEBUILDER_ASSETS: etcd, kube-apiserver, kube-controller-manager, kube-scheduler; skipped without them):
 pods of three priorities with budgets, groups and shared claims on too few devices, replacements of the victims and pods of kube-scheduler among them, while the
-manager and the API server are killed. No victim in vain, no device twice, no second set of victims for one promise.
+manager and the API server are killed. No victim in vain, no device twice, no second set of victims for one promise, no budget broken where victims without a
+violation could be had (budget_judge.py).
 
 Usage: real_preempt_test.py FOLDER_OF_PROGRAMS [--pods N] [--seconds S] [--seed N]
 """
@@ -20,6 +21,7 @@ import time
 HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, HERE)
 import api as rest  # noqa: E402
+import budget_judge  # noqa: E402
 import manager as managers  # noqa: E402
 import real_cluster  # noqa: E402
 
@@ -121,6 +123,8 @@ class Record:
         self.victims = {}  # uid -> (name, priority)
         self.bound, self.gone, self.names, self.ranks = {}, {}, {}, {}  # by uid of the pod
         self.holders = collections.defaultdict(dict)  # device -> {uid of the claim: key}
+        self.history = budget_judge.History()
+        self.written = {}  # (uid of the owner, victims): revision of the promise's first write
         self.freed, self.ours = {}, set()  # by uid of the claim; pods of our scheduler
         self.twice = []
 
@@ -128,6 +132,7 @@ class Record:
         with self.lock:
             meta, now = pod["metadata"], time.monotonic()
             uid = meta["uid"]
+            self.history.add("pod", kind, pod)
             self.names[uid], self.ranks[uid] = meta["name"], pod["spec"].get("priority", 0)
             if pod["spec"]["schedulerName"] == "ours":
                 self.ours.add(uid)
@@ -137,6 +142,8 @@ class Record:
             if mark and mark.get("reason") == "PreemptionByScheduler" and meta.get("deletionTimestamp"):
                 self.victims.setdefault(uid, now)
             promise = condition(pod, PROMISE)
+            if promise:
+                self.written.setdefault((uid, tuple(sorted(json.loads(promise["message"])["victims"]))), int(meta["resourceVersion"]))
             if promise and promise["status"] == "True" and not pod["spec"].get("nodeName"):
                 record = json.loads(promise["message"])
                 self.promises[uid].setdefault(tuple(sorted(record["victims"])), {**record, "seen": now})
@@ -146,6 +153,7 @@ class Record:
     def claim(self, kind, claim):
         with self.lock:
             uid, now = claim["metadata"]["uid"], time.monotonic()
+            self.history.add("claim", kind, claim)
             held = set() if kind == "DELETED" else {"/".join(d) for d in rest.devices_of(claim)}
             used = held and claim["status"].get("reservedFor")
             for device, holders in self.holders.items():
@@ -160,6 +168,18 @@ class Record:
                 self.freed.pop(uid, None)
             else:
                 self.freed.setdefault(uid, now)
+
+    def budget(self, kind, budget):
+        with self.lock:
+            self.history.add("budget", kind, budget)
+
+    def judge_budgets(self):
+        """What promises broke without need, and how many were judged."""
+        judge, faults = budget_judge.Judge(self.history, [f"node-{i}" for i in range(NODES)], DEVICES, 16000), []
+        for (owner, victims), revision in self.written.items():
+            if any(v.rsplit("/", 1)[1] in self.victims for v in victims) and (fault := judge.verdict(owner, revision)):
+                faults.append(fault)
+        return faults, f"{judge.judged} promises judged by their budgets, {judge.broken} had to break one"
 
     def higher(self, owner, first, last):
         """Pods of ours of a higher priority that were bound meanwhile: they may have taken the place."""
@@ -284,7 +304,8 @@ def run(options):
         cluster.start_controllers(CONTROLLERS, scheduler=True)
         furnish(api)
         record = Record()
-        helpers = [Kubelets(cluster.api("admin")), Log(cluster.api("admin"), PODS, record.pod), Log(cluster.api("admin"), CLAIMS, record.claim)]
+        helpers = [Kubelets(cluster.api("admin")), Log(cluster.api("admin"), PODS, record.pod), Log(cluster.api("admin"), CLAIMS, record.claim),
+                   Log(cluster.api("admin"), BUDGETS, record.budget)]
         for one in helpers:
             one.start()
         manager = managers.Manager(os.path.join(options.programs, "dra-controller-manager"), kubeconfig, os.path.join(cluster.folder, "manager.log"),
@@ -308,10 +329,12 @@ def run(options):
             assert all(one.is_alive() for one in helpers), "a thread of the test has ended: what it saw is not whole"
             with record.lock:
                 faults, took = record.faults(end)
+                needless, judged = record.judge_budgets()
+            faults += needless
             took.sort()
             print(f"{options.pods} pods in {end - begun:.0f} s, {kills} kills of the manager, {servers} of the API server: {len(record.victims)} victims for "
                   f"{sum(1 for s in record.promises.values() if s)} promises, {len(took)} pods with a promised place ran; from free to bound: "
-                  f"median {took[len(took) // 2] if took else 0:.1f} s, longest {took[-1] if took else 0:.1f} s; {len(faults)} faults", flush=True)
+                  f"median {took[len(took) // 2] if took else 0:.1f} s, longest {took[-1] if took else 0:.1f} s; {judged}; {len(faults)} faults", flush=True)
             if options.keep:
                 print(manager.log()[-8000:])
             if faults or not record.victims:

@@ -78,17 +78,64 @@ TEST_F(Moves, TheNextPodDoesNotWaitForTheOneBeforeIt) {
   EXPECT_EQ(cluster().verdict(), "");
 }
 
-// Its owner makes no other one: the place is kept for ten minutes, and then it is anybody's.
-TEST_F(Moves, APlaceThatNobodyTakesIsNotKeptForever) {
+// Its owner makes no other one: the place is kept for a minute, and then it is anybody's.
+TEST_F(Moves, APlaceForWhichNoPodComesIsNotKeptForLong) {
+  begin_moving();
+  halve();
+  create("wide", "two-gpu");
+  ASSERT_TRUE(within(20s, [&] { return bound("wide"); }));
+  create("r0");
+  EXPECT_TRUE(never([&] { return bound("r0"); }, 55s));
+  EXPECT_TRUE(within(10s, [&] { return bound("r0"); }));
+  EXPECT_FALSE(protocol::has_promise(*get_pod("wide")));
+}
+
+// The next pod is there, but something else keeps it waiting: ten minutes.
+TEST_F(Moves, APlaceThatItsNextPodCannotTakeIsNotKeptForever) {
   begin_moving();
   DRA_NEEDS_TIME(15min);
   halve();
   create("wide", "two-gpu");
   ASSERT_TRUE(within(20s, [&] { return bound("wide"); }));
+  Json held = pod_that_may_move(moved() + "-next");
+  held["spec"]["nodeSelector"] = {{"kubernetes.io/hostname", "elsewhere"}};
+  api().create(held);
   create("r0");
   EXPECT_TRUE(never([&] { return bound("r0"); }, 9min));
   EXPECT_TRUE(within(2min, [&] { return bound("r0"); }));
   EXPECT_FALSE(protocol::has_promise(*get_pod("wide")));
+}
+
+// Two must move. The next pod of the first has its place, and ends, while the second is kept by a budget: what it had
+// is anybody's then, and the plan goes on.
+TEST_F(Moves, APlaceIsKeptOnce) {
+  nodes_ = 3;
+  begin_moving();
+  two_must_move([this](const std::string& name) { create(name); });
+  allow_evictions(1);
+  create("whole", "four-gpu");
+  ASSERT_TRUE(within(20s, [&] { return all_moved().size() == 1 && gone(moved()); }));
+  const std::string first = moved(), second = first == "m0" ? "m1" : "m0";
+  create(first + "-next");
+  ASSERT_TRUE(within(20s, [&] { return bound(first + "-next"); }));
+  const std::string its_node = node_of(first + "-next");
+  const std::string uid = get_pod(first + "-next")->metadata.uid;
+  create("r0");
+  EXPECT_TRUE(never([&] { return bound("r0"); }, 10s)) << "one place is kept for the second";
+  const auto plan = plan_of("whole");
+  ASSERT_TRUE(plan && plan->moves.size() == 2);
+  EXPECT_TRUE(plan->proven) << "as it was";
+  for (const auto& move : plan->moves) EXPECT_EQ(move.next, move.pod.key == "default/" + first ? uid : "");
+  api().remove_now(Api::path("Pod", first + "-next"));
+  EXPECT_TRUE(within(10s, [&] { return bound("r0"); })) << cluster().verdict();
+  EXPECT_EQ(node_of("r0"), its_node);
+  EXPECT_FALSE(gone(second));
+  unblock();
+  ASSERT_TRUE(within(30s, [&] { return gone(second); }));
+  create(second + "-next");
+  EXPECT_TRUE(within(30s, [&] { return bound("whole") && bound(second + "-next"); })) << cluster().verdict();
+  EXPECT_TRUE(within(5s, [&] { return !protocol::has_promise(*get_pod("whole")); }));
+  EXPECT_EQ(cluster().verdict(), "");
 }
 
 // The pod that waits is deleted when somebody has left for it: the next pod gets a place all the same, as there is one

@@ -47,6 +47,7 @@ void PromisedDevices::set_moves(const View& view, const std::string& uid, One& o
                                 nodes::NodeChooser& nodes) {
   std::set<std::string> owners;
   for (const Promise::Move& planned : promise.moves) {
+    if (planned.settled()) continue;
     Move& move = one.moves.emplace_back();
     move = {planned.pod, owner_key(planned), planned.node, {}, has_left(planned, view.pod(planned.pod.key)), ""};
     for (const std::string& claim : planned.claims) {
@@ -64,16 +65,22 @@ void PromisedDevices::set_moves(const View& view, const std::string& uid, One& o
     if (pod->node_name.empty() && owners.contains(owner_key(*pod))) next_pod_changed(*pod, false, nodes);
 }
 
-void PromisedDevices::drop_moves(const std::string& uid, const One& one, nodes::NodeChooser& nodes) {
+void PromisedDevices::drop_moves(const std::string& uid, const std::vector<Move>& moves, nodes::NodeChooser& nodes) {
   const auto drop = [&uid](auto& index, const auto& key) {
     const auto entry = index.find(key);
     if (entry != index.end() && entry->second.erase(uid) > 0 && entry->second.empty()) index.erase(entry);
   };
-  for (const Move& move : one.moves) {
+  for (const Move& move : moves) {
     drop(moving_, move.pod.uid);
     drop(next_places_, move.owner);
   }
-  if (!one.moves.empty()) nodes.set_places(uid, {}, {});
+  if (!moves.empty()) nodes.set_places(uid, {}, {});
+}
+
+// What is satisfied when these places are not kept any more: also by what is free of the nodes.
+void PromisedDevices::add_causes(const std::vector<Move>& moves, std::set<Cause>& causes) {
+  causes.emplace(kCapacityCause);
+  for (const Move& move : moves) add_driver_causes(move.devices, causes);
 }
 
 void PromisedDevices::moved_pod_changed(const std::string& uid, bool left) {
@@ -125,11 +132,13 @@ std::set<Cause> PromisedDevices::pod_changed(const View& view, const api::Pod* b
   const bool has = after != nullptr && has_promise(*after) && !after->done() && is_ours_to_bind(*after, options);
   if (!has && known == promised_.end()) return {};
   const std::optional<Result<Promise>> promise = has ? promise_of(*after) : std::nullopt;
+  std::set<Cause> causes;
   const bool counts = promise && *promise && (after->node_name.empty() || (*promise)->outlasts_binding());
   if (counts && within_limits(*after)) {
     One& one = promised_[uid];
     const std::vector<Instance> others = std::move(one.pods);
-    drop_moves(uid, one, nodes);
+    const std::vector<Move> kept = std::move(one.moves);
+    drop_moves(uid, kept, nodes);
     one = {after->metadata.ns, "", after->priority, {}, {}, {}};
     if ((*promise)->of_group()) {
       const std::optional<GroupRef> group = group_of(*after);
@@ -143,16 +152,14 @@ std::set<Cause> PromisedDevices::pod_changed(const View& view, const api::Pod* b
       if (!moved.contains(claim) && ((*promise)->of_group() || after->node_name.empty()))
         one.devices.results.insert(one.devices.results.end(), allocation.results.begin(), allocation.results.end());
     if ((*promise)->has_moves()) set_moves(view, uid, one, **promise, nodes);
-    return {};
+    if (one.moves.size() < kept.size()) add_causes(kept, causes);
+    return causes;
   }
-  std::set<Cause> causes;
   if (known == promised_.end()) return causes;
-  // Also what it would have used of its node.
-  causes.emplace(kCapacityCause);
   add_driver_causes(known->second.devices, causes);
-  for (const Move& move : known->second.moves) add_driver_causes(move.devices, causes);
+  add_causes(known->second.moves, causes);
   if (!known->second.pods.empty()) tell(view, uid, known->second, known->second.pods, {}, nodes);
-  drop_moves(uid, known->second, nodes);
+  drop_moves(uid, known->second.moves, nodes);
   promised_.erase(uid);
   return causes;
 }

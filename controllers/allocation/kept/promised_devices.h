@@ -68,7 +68,8 @@ class PromisedDevices {
                    nodes::NodeChooser& nodes);
   void set_moves(const reconcile::View& view, const std::string& uid, One& one, const protocol::Promise& promise,
                  nodes::NodeChooser& nodes);
-  void drop_moves(const std::string& uid, const One& one, nodes::NodeChooser& nodes);
+  void drop_moves(const std::string& uid, const std::vector<Move>& moves, nodes::NodeChooser& nodes);
+  static void add_causes(const std::vector<Move>& moves, std::set<reconcile::Cause>& causes);
   void next_pod_changed(const api::Pod& pod, bool gone, nodes::NodeChooser& nodes);
   void moved_pod_changed(const std::string& uid, bool left);
 

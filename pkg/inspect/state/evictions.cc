@@ -279,6 +279,7 @@ void EvictionWorld::add_promises() {
         promise.placements[move.pod.key] = move.node;
         continue;
       }
+      if (move.settled()) continue;
       api::AllocationResult devices;
       for (const std::string& claim : move.claims)
         if (const auto given = promise.allocations.extract(claim); !given.empty())

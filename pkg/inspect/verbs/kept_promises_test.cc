@@ -213,6 +213,16 @@ struct Plan : World {
       pod.conditions = {{std::string(protocol::kPromiseCondition), "True", "Promised", record.dump(), "", 0}};
     });
   }
+  // "left" is gone, and "wide" has its place.
+  void bind() {
+    const auto& claim = objects.claims.at("ml/left-g");
+    objects.claim_by_uid.erase(claim->metadata.uid);
+    objects.claims.erase("ml/left-g");
+    objects.pods.erase("ml/left");
+    const std::vector<api::Condition> conditions = objects.pods.at("ml/wide")->conditions;
+    add("wide", 100, "a", {"gpu-0", "gpu-1"});
+    change("wide", [&](api::Pod& pod) { pod.conditions = conditions; });
+  }
   void next() {
     add("next", 0, "", {}, 1);
     change("next", [](api::Pod& pod) { pod.metadata.owner_references.front().uid = "uid-rs-left"; });
@@ -222,7 +232,7 @@ struct Plan : World {
 TEST(KeptPromises, ThePlaceOfAPodThatMovesIsForTheNextOneOfItsController) {
   Plan plan;
   plan.objects.namespaces.begin()->second = named_object<api::Namespace>("", "ml");  // moves need no label
-  EXPECT_FALSE(plan.fit(asks("priority: 0")).starts_with("fits")) << plan.fit(asks("priority: 0"));
+  EXPECT_NE(plan.fit(asks("priority: 0")), "now");
   EXPECT_EQ(codes_of(plan.room(asks("priority: 0"))), "NeverWhateverMoves");
   plan.add("waits", 100, "", {}, 1);
   EXPECT_NE(codes_of(plan.who_goes("waits")), "Fits");
@@ -242,12 +252,26 @@ TEST(KeptPromises, ThePlaceOfAPodThatMovesIsForTheNextOneOfItsController) {
   EXPECT_EQ(in_words(to.at({"gpu.example.com", "b", "gpu-0"})),
             "the next pod of the controller of ml/left, which moves for pod ml/wide");
   EXPECT_EQ(in_words(to.at({"gpu.example.com", "a", "gpu-1"})), "pod ml/wide");
-  // It has left, and "wide" is bound: the place is still kept.
-  plan.objects.pods.erase("ml/left");
-  plan.change("wide", [](api::Pod& pod) { pod.node_name = "a"; });
-  EXPECT_FALSE(plan.fit(asks("priority: 0")).starts_with("fits"));
+  // The place is still kept.
+  plan.bind();
+  EXPECT_NE(plan.fit(asks("priority: 0")), "now");
   plan.next();
   EXPECT_EQ(codes_of(plan.who_goes("next")), "Fits");
+}
+
+// A next pod had the place: it is anybody's, whatever else the record says.
+TEST(KeptPromises, APlaceIsKeptOnce) {
+  Plan plan;
+  plan.bind();
+  EXPECT_NE(plan.fit(asks("priority: 0")), "now");
+  plan.change("wide", [](api::Pod& pod) {
+    json record = json::parse(pod.conditions.front().message);
+    record["moves"][0]["next"] = "uid-of-next";
+    pod.conditions.front().message = record.dump();
+  });
+  EXPECT_EQ(plan.fit(asks("priority: 0")), "now");
+  const std::vector<Promised> all = promised_pods(plan.objects);
+  EXPECT_FALSE(promised_devices(all).contains({"gpu.example.com", "b", "gpu-0"}));
 }
 
 }  // namespace
