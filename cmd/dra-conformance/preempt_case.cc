@@ -199,12 +199,14 @@ PreemptCase::PreemptCase(const std::string& line) {
   }
   read_pods(source, *world, cluster_);
   preempt::join_groups(*world, read_groups(source));
-  const preempt::PodsByNamespace pods(*world);
+  std::vector<std::shared_ptr<const api::PodDisruptionBudget>> budgets;
   for (const json& one : list_of(source, "podDisruptionBudgets")) {
-    auto budget = decoded<api::PodDisruptionBudget>(one, "PodDisruptionBudget");
-    if (budget.metadata.ns.empty()) budget.metadata.ns = "default";
-    world->budgets.push_back(preempt::budget_of(*world, pods, budget));
+    auto budget =
+        std::make_shared<api::PodDisruptionBudget>(decoded<api::PodDisruptionBudget>(one, "PodDisruptionBudget"));
+    if (budget->metadata.ns.empty()) budget->metadata.ns = "default";
+    budgets.push_back(std::move(budget));
   }
+  preempt::add_budgets(*world, budgets);
   for (const json& promise : list_of(source, "promises")) world->promises.push_back(read_promise(promise, reach));
   if (source.contains("maxMoves")) world->max_moves = source["maxMoves"].get<uint32_t>();
   preempt::measure(*world, [&reach](const api::DeviceRequestAllocationResult& result) {

@@ -52,11 +52,11 @@ LiveWorld::~LiveWorld() {
 // All its places are those of pods of the group whose record it is, or of that pod itself. Members that are gone, or
 // were made anew, have none; whether enough are left is judged with the rest (preempt::judge_promises).
 bool LiveWorld::is_of_one_group(const api::Pod& owner, const protocol::Promise& promise) const {
-  const uint32_t group = world_->pods[pods_.at(owner.metadata.key())].group;
+  const uint32_t group = world_->pods[*pods_.find(owner.metadata.key())].group;
   for (const protocol::Promise::Place& place : protocol::places_of(promise, owner)) {
-    const auto known = pods_.find(place.pod.key);
-    if (place.pod.uid == owner.metadata.uid || known == pods_.end()) continue;
-    if (group == preempt::kNobody || world_->pods[known->second].group != group) return false;
+    const uint32_t* known = pods_.find(place.pod.key);
+    if (place.pod.uid == owner.metadata.uid || known == nullptr) continue;
+    if (group == preempt::kNobody || world_->pods[*known].group != group) return false;
   }
   return true;
 }
@@ -82,7 +82,7 @@ void LiveWorld::add_promises() {
   std::set<uint32_t> groups;
   for (One& one : all) {
     const std::string& owner = one.owner->metadata.key();
-    const uint32_t group = world_->pods[pods_.at(owner)].group;
+    const uint32_t group = world_->pods[*pods_.find(owner)].group;
     const bool possible = is_of_one_group(*one.owner, one.promise);
     if (possible && one.promise.of_group() && group != preempt::kNobody && !groups.insert(group).second) {
       seconds_.insert(owner);
@@ -93,22 +93,21 @@ void LiveWorld::add_promises() {
     owners_.push_back(owner);
     if (!possible) continue;
     for (const protocol::Promise::Place& place : protocol::places_of(one.promise, *one.owner)) {
-      const auto known = pods_.find(place.pod.key);
-      const api::Pod* pod = known == pods_.end() ? nullptr : world_->pods[known->second].object.get();
+      const uint32_t* known = pods_.find(place.pod.key);
+      const api::Pod* pod = known == nullptr ? nullptr : world_->pods[*known].object.get();
       if (is_same(pod, place.pod)) promise.placements[place.pod.key] = place.node;
     }
     promise.allocations = std::move(one.promise.allocations);
     add_moves(one.promise, owner, promise);
     for (const protocol::Instance& victim : one.promise.victims) {
-      const auto known = pods_.find(victim.key);
-      const api::Pod* pod = known == pods_.end() ? nullptr : world_->pods[known->second].object.get();
+      const uint32_t* known = pods_.find(victim.key);
+      const api::Pod* pod = known == nullptr ? nullptr : world_->pods[*known].object.get();
       // A pod that was made anew under this name is another one: the victim is gone.
       promise.victims.push_back(is_same(pod, victim) ? victim.key : victim.key + "/" + victim.uid);
     }
     for (const protocol::Instance& claim : one.promise.victim_claims) {
-      const auto known = claims_.find(claim.key);
-      if (known != claims_.end() && is_same(world_->claims[known->second].get(), claim))
-        promise.victim_claims.push_back(claim.key);
+      const uint32_t* known = claims_.find(claim.key);
+      if (known != nullptr && is_same(world_->claims[*known].get(), claim)) promise.victim_claims.push_back(claim.key);
     }
   }
 }
@@ -117,8 +116,8 @@ void LiveWorld::add_promises() {
 void LiveWorld::add_moves(const protocol::Promise& record, const std::string& owner, preempt::Promise& promise) {
   promise.moves = record.has_moves();
   for (const protocol::Promise::Move& move : record.moves) {
-    const auto known = pods_.find(move.pod.key);
-    if (!protocol::has_left(move, known == pods_.end() ? nullptr : world_->pods[known->second].object.get())) {
+    const uint32_t* known = pods_.find(move.pod.key);
+    if (!protocol::has_left(move, known == nullptr ? nullptr : world_->pods[*known].object.get())) {
       promise.placements[move.pod.key] = move.node;
       continue;
     }
@@ -152,9 +151,9 @@ bool LiveWorld::has_rival() {
 }
 
 std::optional<uint32_t> LiveWorld::number_of(const protocol::Instance& pod) const {
-  const auto known = pods_.find(pod.key);
-  if (known == pods_.end() || !is_same(world_->pods[known->second].object.get(), pod)) return std::nullopt;
-  return known->second;
+  const uint32_t* known = pods_.find(pod.key);
+  if (known == nullptr || !is_same(world_->pods[*known].object.get(), pod)) return std::nullopt;
+  return *known;
 }
 
 std::vector<uint32_t> LiveWorld::planned_moves() const {
@@ -162,9 +161,9 @@ std::vector<uint32_t> LiveWorld::planned_moves() const {
   for (const preempt::Promise& promise : world_->promises)
     if (promise.moves)
       for (const std::string& pod : promise.victims)
-        if (const auto known = pods_.find(pod); known != pods_.end() && world_->pods[known->second].runs() &&
-                                                world_->pods[known->second].object->metadata.controller() != nullptr)
-          all.insert(known->second);
+        if (const uint32_t* known = pods_.find(pod); known != nullptr && world_->pods[*known].runs() &&
+                                                     world_->pods[*known].object->metadata.controller() != nullptr)
+          all.insert(*known);
   return {all.begin(), all.end()};
 }
 
@@ -174,7 +173,7 @@ protocol::Promise LiveWorld::promise_of(const preempt::Answer& answer) const {
     promise.node = answer.placements.at(asked_);
   } else {
     for (const auto& [pod, node] : answer.placements)
-      promise.places.push_back({{pod, world_->pods[pods_.at(pod)].object->metadata.uid}, node});
+      promise.places.push_back({{pod, world_->pods[*pods_.find(pod)].object->metadata.uid}, node});
   }
   promise.allocations = answer.allocations;
   for (auto& [claim, allocation] : promise.allocations) {
@@ -267,15 +266,15 @@ bool LiveWorld::is_promised(const inventory::DeviceName& device) const {
 }
 
 LiveWorld::Refusal LiveWorld::ask_for(const api::Pod& pod) {
-  const auto number = pods_.find(pod.metadata.key());
-  if (number == pods_.end() || world_->pods[number->second].object->metadata.uid != pod.metadata.uid)
+  const uint32_t* number = pods_.find(pod.metadata.key());
+  if (number == nullptr || world_->pods[*number].object->metadata.uid != pod.metadata.uid)
     return {"the pod is not known any more", true};
   if (!budgets_known_)
     return {"PodDisruptionBudgets cannot be read here: the manager's role " +
                 std::string(options_.kind == preempt::Kind::kMoves ? "defragment" : "preemption") + " permits it",
             false};
   asked_ = pod.metadata.key();
-  std::vector<uint32_t> pending{number->second};
+  std::vector<uint32_t> pending{*number};
   if (Refusal refusal = find_members(pod, pending); !refusal.why.empty()) return refusal;
   for (const uint32_t one : pending)
     if (Refusal refusal = judge(one); !refusal.why.empty()) {
@@ -327,9 +326,9 @@ LiveWorld::Refusal LiveWorld::find_members(const api::Pod& pod, std::vector<uint
     if (!member->terminal() && !member->metadata.deleting() && !member->node_name.empty()) ++running;
     if (!waits(*member, options_)) continue;
     if (protocol::asks_for_rails(view_, *member)) return advised("must be on the same rails");
-    const auto number = pods_.find(member->metadata.key());
-    if (number == pods_.end()) return {"its members are being read", true};
-    pending.push_back(number->second);
+    const uint32_t* number = pods_.find(member->metadata.key());
+    if (number == nullptr) return {"its members are being read", true};
+    pending.push_back(*number);
   }
   if (pending.size() > protocol::kMostPlaces)
     return advised("has more than " + std::to_string(protocol::kMostPlaces) + " waiting members");
@@ -356,13 +355,13 @@ LiveWorld::Refusal LiveWorld::judge(uint32_t number) {
     return {"its affinity selects namespaces by label: " + searches_more() + " names the pods", false};
   std::vector<std::shared_ptr<const api::ResourceClaim>> claims;
   for (const std::string& key : protocol::claim_keys_of(pod)) {
-    const auto claim = claims_.find(key);
+    const uint32_t* claim = claims_.find(key);
     const api::ResourceClaim* newest = view_.claim(key);
-    if (claim == claims_.end() || newest == nullptr ||
-        newest->metadata.resource_version != world_->claims[claim->second]->metadata.resource_version)
+    if (claim == nullptr || newest == nullptr ||
+        newest->metadata.resource_version != world_->claims[*claim]->metadata.resource_version)
       return {"its claims are being written", true};
     if (newest->metadata.deleting()) return {"a claim of it is being deleted", true};
-    claims.push_back(world_->claims[claim->second]);
+    claims.push_back(world_->claims[*claim]);
   }
   if (claims.size() < protocol::claim_keys_of(pod).size()) return {"its claims are being made", true};
   const alignment::PodPairs pairs = protocol::pairs_of_pod(pod, claims);

@@ -56,32 +56,42 @@ LiveWorld::LiveWorld(const View& view, const Engines& engines, const Options& op
 // ---- what is there
 
 void LiveWorld::add_claims() {
-  for (auto& claim : view_.all_streamed_claims()) {
-    claims_.emplace(claim->metadata.key(), static_cast<uint32_t>(world_->claims.size()));
-    // What victims leave and their claims keep, with their priority, goes to the preemptor (docs/design/keep.md, K5):
-    // so an annotation of theirs keeps nobody from being a victim. A pod that moves has perhaps the same priority.
-    const bool taken = options_.kind == preempt::Kind::kVictims;
-    world_->claims.push_back(taken ? protocol::without_keep(std::move(claim)) : std::move(claim));
+  auto all = view_.all_streamed_claims();
+  claims_.reserve(all.size());
+  world_->claims.reserve(all.size());
+  // What victims leave and their claims keep, with their priority, goes to the preemptor (docs/design/keep.md, K5): so
+  // an annotation of theirs keeps nobody from being a victim. A pod that moves has perhaps the same priority.
+  const bool taken = options_.kind == preempt::Kind::kVictims;
+  for (auto& claim : all) {
+    auto& added = world_->claims.emplace_back(taken ? protocol::without_keep(std::move(claim)) : std::move(claim));
+    claims_.add(added->metadata, static_cast<uint32_t>(world_->claims.size() - 1));
   }
 }
 
 void LiveWorld::add_pods() {
-  for (auto& object : view_.all_pods()) {
+  auto all = view_.all_pods();
+  pods_.reserve(all.size());
+  world_->pods.reserve(all.size());
+  const std::vector<const api::DeviceClass*> classes = view_.device_classes();
+  const bool some_kept =
+      std::any_of(classes.begin(), classes.end(), [](const auto* one) { return protocol::is_kept_class(*one); });
+  const auto class_of = [this](const std::string& name) { return view_.device_class(name); };
+  for (auto& object : all) {
     if (object->terminal()) continue;
-    pods_.emplace(object->metadata.key(), static_cast<uint32_t>(world_->pods.size()));
+    const auto number = static_cast<uint32_t>(world_->pods.size());
     preempt::Pod& pod = world_->pods.emplace_back();
     pod.object = std::move(object);
+    pods_.add(pod.object->metadata, number);
     pod.preempts = !pod.object->never_preempts;
     pod.start = pod.object->started;
     pod.ours = is_ours(*pod.object, options_);
-    for (const std::string& key : protocol::claim_keys_of(*pod.object)) {
-      const auto claim = claims_.find(key);
-      if (claim == claims_.end()) continue;
-      pod.claims.push_back(claim->second);
-      pod.kept_by_class = pod.kept_by_class ||
-                          protocol::names_kept_class(world_->claims[claim->second]->spec,
-                                                     [&](const std::string& name) { return view_.device_class(name); });
-    }
+    if (preempt::names_group(*pod.object)) grouped_.push_back(number);
+    protocol::each_claim_name(*pod.object, [&](std::string_view name) {
+      const uint32_t* claim = claims_.find(pod.object->metadata.ns, name);
+      if (claim == nullptr || std::find(pod.claims.begin(), pod.claims.end(), *claim) != pod.claims.end()) return;
+      pod.claims.push_back(*claim);
+      if (some_kept && protocol::names_kept_class(world_->claims[*claim]->spec, class_of)) pod.kept_by_class = true;
+    });
     pod.preempts = pod.preempts && !pod.kept_by_class;
     if (options_.scheduler_names.empty()) pod.ours = is_allocated_by_us(pod);
   }
@@ -97,8 +107,8 @@ bool LiveWorld::is_allocated_by_us(const preempt::Pod& pod) const {
 void LiveWorld::add_groups() {
   std::vector<preempt::PodGroupFacts> groups;
   std::set<std::string> seen;
-  for (const preempt::Pod& pod : world_->pods) {
-    const std::optional<protocol::GroupRef> group = protocol::group_of(*pod.object);
+  for (const uint32_t number : grouped_) {
+    const std::optional<protocol::GroupRef> group = protocol::group_of(*world_->pods[number].object);
     if (!group || group->source == protocol::GroupRef::Source::kJob || !seen.insert(group->key()).second) continue;
     const bool of_plugins = group->source == protocol::GroupRef::Source::kPlugins;
     const std::string key = group->ns + "/" + group->name;
@@ -106,15 +116,13 @@ void LiveWorld::add_groups() {
         view_.pod_group(of_plugins ? reconcile::GroupApi::kPlugins : reconcile::GroupApi::kCore, key);
     if (known != nullptr) groups.push_back({of_plugins, key, known->min_count, known->whole});
   }
-  preempt::join_groups(*world_, groups);
+  preempt::join_groups(*world_, groups, grouped_);
 }
 
 void LiveWorld::add_budgets() {
   const auto all = view_.budgets();
   budgets_known_ = all.has_value();
-  if (!all) return;
-  const preempt::PodsByNamespace pods(*world_);
-  for (const auto& budget : *all) world_->budgets.push_back(preempt::budget_of(*world_, pods, *budget));
+  if (all) preempt::add_budgets(*world_, *all);
 }
 
 // ---- who may move

@@ -19,6 +19,7 @@
 #include <string>
 #include <vector>
 
+#include "controllers/preemption/numbers.h"
 #include "controllers/preemption/options.h"
 #include "pkg/allocator/allocator.h"
 #include "pkg/inventory/inventory.h"
@@ -126,8 +127,8 @@ class LiveWorld {
   const Engines engines_;
   const Options& options_;
   std::unique_ptr<preempt::World> world_;
-  std::map<std::string, uint32_t, std::less<>> claims_;  // by key
-  std::map<std::string, uint32_t, std::less<>> pods_;    // by key
+  Numbers claims_, pods_;          // of World::claims and World::pods
+  std::vector<uint32_t> grouped_;  // pods that may be of a group
   // Nominated pods that count nowhere meanwhile, and their nodes.
   std::vector<std::pair<std::shared_ptr<const api::Pod>, std::string>> aside_;
   // Devices that nobody gets, or not the pods that are asked about: no victim has to go for them.

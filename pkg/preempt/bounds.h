@@ -27,13 +27,19 @@ class Bounds {
   std::optional<Harm> least(size_t at, const std::vector<uint32_t>& pods) const;
 
  private:
-  int64_t guarded_needed(size_t at, size_t dimension, const std::vector<uint32_t>& pods) const;
-
   enum Dimension : uint8_t { kCpu, kMemory, kPods, kDevices };
   static constexpr size_t kDimensions = 4;
 
+  // What the pod frees at most.
+  int64_t frees(uint32_t pod, Dimension dimension) const;
+  int64_t guarded_needed(size_t at, Dimension dimension, const std::vector<uint32_t>& pods) const;
+
   World& world_;
-  std::vector<std::array<int64_t, kDimensions>> frees_;    // by pod: at most
+  const Stage& stage_;
+  struct Charge {
+    int64_t cpu = 0, memory = 0;
+  };
+  std::vector<Charge> charges_;                            // by pod; none where no node lacks CPU or memory
   std::vector<bool> guarded_;                              // by pod: a budget allows no eviction of it
   std::vector<std::array<int64_t, kDimensions>> missing_;  // by node of the list; 0 or less: nothing is
 };

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
+#include <numeric>
+#include <tuple>
 #include <unordered_map>
 
 #include "pkg/api/quantity.h"
@@ -71,41 +74,77 @@ bool is_ready(const api::Pod& pod) {
   return ready == pod.conditions.end() || ready->status == "True";
 }
 
+// The eviction of a pod that the budget selects.
+bool counts(const api::Pod& pod, const api::PodDisruptionBudget& budget) {
+  const std::vector<std::string>& disrupted = budget.disrupted_pods;
+  if (std::find(disrupted.begin(), disrupted.end(), pod.metadata.name) != disrupted.end()) return false;
+  const bool enough_healthy = budget.desired_healthy > 0 && budget.current_healthy >= budget.desired_healthy;
+  return is_ready(pod) || !(budget.always_allow || enough_healthy);
+}
+
 }  // namespace
 
-void join_groups(World& world, const std::vector<PodGroupFacts>& groups) {
+bool names_group(const api::Pod& pod) {
+  const auto& [labels, annotations] = std::tie(pod.metadata.labels, pod.metadata.annotations);
+  return !pod.pod_group_name.empty() || labels.contains(kGroupLabel) || annotations.contains(kGroupAnnotation);
+}
+
+void join_groups(World& world, const std::vector<PodGroupFacts>& groups, std::span<const uint32_t> pods) {
   Joining joining(world, groups);
-  for (Pod& pod : world.pods) joining.join(pod);
+  for (const uint32_t pod : pods) joining.join(world.pods[pod]);
 }
 
-PodsByNamespace::PodsByNamespace(const World& world) {
-  for (uint32_t number = 0; number < world.pods.size(); ++number)
-    pods_[world.pods[number].object->metadata.ns].push_back(number);
+void join_groups(World& world, const std::vector<PodGroupFacts>& groups) {
+  std::vector<uint32_t> all(world.pods.size());
+  std::iota(all.begin(), all.end(), 0);
+  join_groups(world, groups, all);
 }
 
-std::span<const uint32_t> PodsByNamespace::of(std::string_view ns) const {
-  const auto found = pods_.find(ns);
-  return found == pods_.end() ? std::span<const uint32_t>() : found->second;
-}
-
-Budget budget_of(const World& world, const PodsByNamespace& pods, const api::PodDisruptionBudget& source) {
-  Budget budget;
-  budget.name = source.metadata.key();
-  // What the status says counts once the disruption controller has seen the spec.
-  if (source.observed_generation >= source.metadata.generation)
-    budget.allowed = std::max<int64_t>(0, source.disruptions_allowed);
-  const std::optional<api::LabelSelector>& selector = source.selector;
-  if (!selector || (selector->match_labels.empty() && selector->match_expressions.empty())) return budget;
-  const bool enough_healthy = source.desired_healthy > 0 && source.current_healthy >= source.desired_healthy;
-  const std::vector<std::string>& disrupted = source.disrupted_pods;
-  for (const uint32_t number : pods.of(source.metadata.ns)) {
-    const api::Pod& pod = *world.pods[number].object;
-    if (!api::matches(*selector, pod.metadata.labels)) continue;
-    budget.covers.push_back(number);
-    const bool counted = std::find(disrupted.begin(), disrupted.end(), pod.metadata.name) == disrupted.end();
-    if (counted && (is_ready(pod) || !(source.always_allow || enough_healthy))) budget.pods.push_back(number);
+void add_budgets(World& world, std::span<const std::shared_ptr<const api::PodDisruptionBudget>> budgets) {
+  const size_t first = world.budgets.size();
+  // Those of a namespace by the first label that they ask for, and its value; others ask for no value.
+  struct Asking {
+    std::map<std::string_view, std::unordered_map<std::string_view, std::vector<size_t>>> by_label;
+    std::vector<size_t> others;
+  };
+  std::unordered_map<std::string_view, Asking> of_namespace;
+  for (size_t i = 0; i < budgets.size(); ++i) {
+    const api::PodDisruptionBudget& source = *budgets[i];
+    Budget& budget = world.budgets.emplace_back();
+    budget.name = source.metadata.key();
+    // What the status says counts once the disruption controller has seen the spec.
+    if (source.observed_generation >= source.metadata.generation)
+      budget.allowed = std::max<int64_t>(0, source.disruptions_allowed);
+    const std::optional<api::LabelSelector>& selector = source.selector;
+    if (!selector || (selector->match_labels.empty() && selector->match_expressions.empty())) continue;
+    Asking& asking = of_namespace[source.metadata.ns];
+    if (selector->match_labels.empty()) {
+      asking.others.push_back(i);
+    } else {
+      const auto& [label, value] = *selector->match_labels.begin();
+      asking.by_label[label][value].push_back(i);
+    }
   }
-  return budget;
+  if (of_namespace.empty()) return;
+  for (uint32_t number = 0; number < world.pods.size(); ++number) {
+    const api::Pod& pod = *world.pods[number].object;
+    const auto asking = of_namespace.find(pod.metadata.ns);
+    if (asking == of_namespace.end()) continue;
+    const auto judge = [&](size_t i) {
+      const api::PodDisruptionBudget& source = *budgets[i];
+      if (!api::matches(*source.selector, pod.metadata.labels)) return;
+      Budget& budget = world.budgets[first + i];
+      budget.covers.push_back(number);
+      if (counts(pod, source)) budget.pods.push_back(number);
+    };
+    for (const size_t i : asking->second.others) judge(i);
+    for (const auto& [label, by_value] : asking->second.by_label) {
+      const auto has = pod.metadata.labels.find(label);
+      if (has == pod.metadata.labels.end()) continue;
+      if (const auto those = by_value.find(has->second); those != by_value.end())
+        for (const size_t i : those->second) judge(i);
+    }
+  }
 }
 
 void measure(World& world, const std::function<double(const api::DeviceRequestAllocationResult&)>& memory) {

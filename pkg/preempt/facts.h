@@ -6,11 +6,11 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <unordered_map>
 #include <vector>
 
 #include "pkg/api/eviction.h"
@@ -28,24 +28,19 @@ struct PodGroupFacts {
   bool whole = false;                // disruptionMode PodGroup
 };
 
-// Sets Pod::group, Pod::group_missing and World::groups. Of the three ways to name a group the first one counts that a
-// pod has: spec.schedulingGroup, the label, the annotation on the pods of a Job.
-void join_groups(World& world, const std::vector<PodGroupFacts>& groups);
+// It may be of a group: of the three ways to name one (spec.schedulingGroup, the label, the annotation on the pods of a
+// Job) it has one.
+bool names_group(const api::Pod& pod);
 
-// The pods of a world by namespace: a budget looks at those of its own only. A cluster has thousands of both. Valid
-// while the world's pods stay as they are.
-class PodsByNamespace {
- public:
-  explicit PodsByNamespace(const World& world);
-  // Sorted.
-  std::span<const uint32_t> of(std::string_view ns) const;
+// Sets Pod::group, Pod::group_missing and World::groups. Of the three ways the first one counts that a pod has. `pods`:
+// at least all that names_group() is true for.
+void join_groups(World& world, const std::vector<PodGroupFacts>& groups, std::span<const uint32_t> pods);
+void join_groups(World& world, const std::vector<PodGroupFacts>& groups);  // of all pods
 
- private:
-  std::unordered_map<std::string_view, std::vector<uint32_t>> pods_;
-};
-
-// The pods of the world that the budget selects, and those of them whose eviction counts.
-Budget budget_of(const World& world, const PodsByNamespace& pods, const api::PodDisruptionBudget& budget);
+// Adds the budgets to the world, in their order, with the pods of the world that each selects, and those of them whose
+// eviction counts. A cluster has thousands of both: each pod is looked at once, under the budgets that ask for the
+// value of a label that it has.
+void add_budgets(World& world, std::span<const std::shared_ptr<const api::PodDisruptionBudget>> budgets);
 
 // Sets Pod::gib. `memory` is what a device has, in GiB; shares count what they consume of it.
 void measure(World& world, const std::function<double(const api::DeviceRequestAllocationResult&)>& memory);

@@ -27,6 +27,24 @@ int64_t Harms::violations_of(const std::vector<uint32_t>& pods) const {
   return sum;
 }
 
+Harm Harms::of_victim(uint32_t pod) const {
+  Harm harm;
+  for (const uint32_t budget : budgets_[pod]) harm.violations += world_.budgets[budget].allowed <= 0 ? 1 : 0;
+  harm.number = 1;
+  harm.highest = world_.pods[pod].object->priority;
+  harm.sum = harm.highest + kPriorityOffset;
+  harm.start = -world_.pods[pod].start;
+  return harm;
+}
+
+Harm Harms::of_move(uint32_t pod) const {
+  Harm harm;
+  for (const uint32_t budget : budgets_[pod]) harm.violations += world_.budgets[budget].allowed <= 0 ? 1 : 0;
+  harm.number = 1;
+  harm.gib = world_.pods[pod].gib;
+  return harm;
+}
+
 Harm Harms::of_victims(const std::vector<uint32_t>& pods) const {
   Harm harm;
   harm.violations = violations_of(pods);

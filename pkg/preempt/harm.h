@@ -31,6 +31,9 @@ class Harms {
   explicit Harms(const World& world);
   Harm of_victims(const std::vector<uint32_t>& pods) const;
   Harm of_moves(const std::vector<uint32_t>& pods) const;
+  // Of one pod.
+  Harm of_victim(uint32_t pod) const;
+  Harm of_move(uint32_t pod) const;
 
  private:
   int64_t violations_of(const std::vector<uint32_t>& pods) const;

@@ -98,25 +98,46 @@ bool Search::matters_everywhere() const {
 }
 
 std::vector<Search::Area> Search::areas() {
-  Set cheapest_first = candidates_.all();
   std::vector<Harm> harm(world_.pods.size());
-  for (const uint32_t pod : cheapest_first) harm[pod] = harm_of({pod});
-  std::stable_sort(cheapest_first.begin(), cheapest_first.end(),
-                   [&](uint32_t a, uint32_t b) { return harm[a] < harm[b]; });
-  if (kind_ == Kind::kMoves || world_.pending.size() != 1 || matters_everywhere())
+  for (const uint32_t pod : candidates_.all())
+    harm[pod] = kind_ == Kind::kVictims ? harms_.of_victim(pod) : harms_.of_move(pod);
+  const auto cheaper = [&harm](uint32_t a, uint32_t b) { return harm[a] < harm[b]; };
+  if (kind_ == Kind::kMoves || world_.pending.size() != 1 || matters_everywhere()) {
+    Set cheapest_first = candidates_.all();
+    std::stable_sort(cheapest_first.begin(), cheapest_first.end(), cheaper);
     return {{std::nullopt, std::move(cheapest_first), 0, {}}};
+  }
+  const std::vector<inventory::NodeId> nodes = world_.devices.nodes();
+  std::vector<std::string> names;
+  names.reserve(nodes.size());
+  std::unordered_map<std::string_view, size_t> by_name;
+  by_name.reserve(nodes.size());
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    names.push_back(world_.devices.node_name(nodes[i]));
+    by_name.emplace(names.back(), i);
+  }
   const std::vector<bool> reaches_further = stage_.reaches_further();
-  std::unordered_map<std::string, Set> of_node;
+  std::vector<Set> of_node(nodes.size());
   Set everywhere;
-  for (const uint32_t pod : cheapest_first)
-    (reaches_further[pod] ? everywhere : of_node[world_.pods[pod].object->node_name]).push_back(pod);
+  for (const uint32_t pod : candidates_.all()) {
+    if (reaches_further[pod]) {
+      everywhere.push_back(pod);
+    } else if (const auto node = by_name.find(world_.pods[pod].object->node_name); node != by_name.end()) {
+      of_node[node->second].push_back(pod);
+    }
+  }
+  std::stable_sort(everywhere.begin(), everywhere.end(), cheaper);
   std::vector<Area> all;
-  for (const inventory::NodeId node : world_.devices.nodes()) {
-    Area area{node, {}, all.size(), {}};
-    const Set& own = of_node[world_.devices.node_name(node)];
-    std::merge(own.begin(), own.end(), everywhere.begin(), everywhere.end(), std::back_inserter(area.pods),
-               [&](uint32_t a, uint32_t b) { return harm[a] < harm[b]; });
-    all.push_back(std::move(area));
+  all.reserve(nodes.size());
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    Set& own = of_node[i];
+    std::stable_sort(own.begin(), own.end(), cheaper);
+    Area& area = all.emplace_back(Area{nodes[i], {}, i, {}});
+    if (everywhere.empty()) {
+      area.pods = std::move(own);
+    } else {
+      std::merge(own.begin(), own.end(), everywhere.begin(), everywhere.end(), std::back_inserter(area.pods), cheaper);
+    }
   }
   return areas_by_bound(std::move(all));
 }

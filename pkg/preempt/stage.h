@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -29,9 +30,9 @@ class Stage {
   // The claim is freed if exactly these pods, beside those that terminate, have left.
   bool frees(uint32_t claim, const std::vector<uint32_t>& gone) const;
   // The pods of the world that are in its reservedFor and have a node.
-  const std::vector<uint32_t>& consumers(uint32_t claim) const { return consumers_[claim]; }
+  std::span<const uint32_t> consumers(uint32_t claim) const { return consumers_.of(claim); }
   // The allocated claims in whose reservedFor the pod is.
-  const std::vector<uint32_t>& held_by(uint32_t pod) const { return holds_[pod]; }
+  std::span<const uint32_t> held_by(uint32_t pod) const { return holds_.of(pod); }
   const std::vector<uint32_t>& terminating() const { return terminating_; }
   // By pod: it holds what other nodes than its own could use, or shares a claim with a pod of another node.
   std::vector<bool> reaches_further() const;
@@ -49,11 +50,21 @@ class Stage {
   void keep(uint32_t promise);
   void drop(uint32_t promise);
 
+  // Many short lists in one piece of memory.
+  struct Lists {
+    std::vector<uint32_t> begins, items;  // `begins` has one more than there are lists
+    std::span<const uint32_t> of(uint32_t list) const {
+      return {items.data() + begins[list], items.data() + begins[list + 1]};
+    }
+    // The same pairs by item.
+    Lists turned(size_t items_known) const;
+  };
+
   World& world_;
-  std::vector<std::vector<uint32_t>> consumers_;  // by claim: pods of the world that are in its reservedFor
-  std::vector<std::vector<uint32_t>> holds_;      // by pod: claims
-  std::vector<uint32_t> still_there_;             // by claim: entries of reservedFor that have not left
-  std::vector<bool> can_be_freed_, freed_;        // by claim
+  Lists consumers_;                         // by claim: pods of the world that are in its reservedFor
+  Lists holds_;                             // by pod: claims
+  std::vector<uint32_t> still_there_;       // by claim: entries of reservedFor that have not left
+  std::vector<bool> can_be_freed_, freed_;  // by claim
   std::vector<uint32_t> terminating_;
   std::vector<uint32_t> released_;  // claims on their way whose pods are gone
   bool left_ = false;

@@ -132,10 +132,10 @@ std::string group_key(GroupApi api, std::string_view store_key) {
 std::optional<GroupRef> group_of(const api::Pod& pod) {
   const std::string& ns = pod.metadata.ns;
   if (!pod.pod_group_name.empty()) return GroupRef{GroupRef::Source::kCore, ns, pod.pod_group_name, ""};
-  if (const auto label = pod.metadata.labels.find(std::string(kGroupLabel));
+  if (const auto label = pod.metadata.labels.find(kGroupLabel);
       label != pod.metadata.labels.end() && !label->second.empty())
     return GroupRef{GroupRef::Source::kPlugins, ns, label->second, ""};
-  if (!pod.metadata.annotations.contains(std::string(kGroupAnnotation))) return std::nullopt;
+  if (!pod.metadata.annotations.contains(kGroupAnnotation)) return std::nullopt;
   const api::OwnerReference* owner = pod.metadata.controller();
   if (owner == nullptr || owner->kind != "Job" || !owner->api_version.starts_with("batch/")) return std::nullopt;
   return GroupRef{GroupRef::Source::kJob, ns, owner->name, owner->uid};

@@ -44,14 +44,18 @@ Defragment defragment_for(const api::ResourceClaimSpec& spec, Defragment flag,
   return least;
 }
 
+bool is_kept_class(const api::DeviceClass& one) {
+  const auto mark = one.metadata.annotations.find(kPreemptionAnnotation);
+  return mark != one.metadata.annotations.end() && mark->second == "never";
+}
+
 bool names_kept_class(const api::ResourceClaimSpec& spec,
                       const std::function<const api::DeviceClass*(const std::string&)>& class_of) {
   bool kept = false;
   each_class(spec, [&](const std::string& name) {
     const api::DeviceClass* known = class_of(name);
     if (known == nullptr) return;
-    const auto mark = known->metadata.annotations.find(kPreemptionAnnotation);
-    kept = kept || (mark != known->metadata.annotations.end() && mark->second == "never");
+    kept = kept || is_kept_class(*known);
   });
   return kept;
 }

@@ -48,6 +48,8 @@ std::optional<Defragment> read_defragment(std::string_view text);
 Defragment defragment_for(const api::ResourceClaimSpec& spec, Defragment flag,
                           const std::function<const api::DeviceClass*(const std::string&)>& class_of);
 
+// The class says that pods which ask for it neither preempt nor are victims.
+bool is_kept_class(const api::DeviceClass& one);
 // Some request or alternative is for a class whose pods neither preempt nor are victims. `class_of`: null: unknown.
 bool names_kept_class(const api::ResourceClaimSpec& spec,
                       const std::function<const api::DeviceClass*(const std::string&)>& class_of);

@@ -144,15 +144,23 @@ std::vector<std::string> containers_of_claim(const api::Pod& pod, std::string_vi
   return names;
 }
 
+void each_claim_name(const api::Pod& pod, const std::function<void(std::string_view)>& f) {
+  for (const api::PodResourceClaim& entry : pod.resource_claims) {
+    if (entry.resource_claim_name) {
+      f(*entry.resource_claim_name);
+    } else if (const ResolvedClaim resolved = resolve_created_claim(pod, entry);
+               resolved.state == ResolvedClaim::State::kNamed) {
+      f(resolved.name);
+    }
+  }
+  if (asks_for_extended(pod)) f(extended_claim_name(pod));
+  if (pod.extended_resource_claim_status && !pod.extended_resource_claim_status->resource_claim_name.empty())
+    f(pod.extended_resource_claim_status->resource_claim_name);
+}
+
 std::vector<std::string> claim_keys_of(const api::Pod& pod) {
   std::vector<std::string> keys;
-  for (const api::PodResourceClaim& entry : pod.resource_claims) {
-    const ResolvedClaim resolved = resolve_created_claim(pod, entry);
-    if (resolved.state == ResolvedClaim::State::kNamed) add_unique(keys, pod.metadata.ns + "/" + resolved.name);
-  }
-  if (asks_for_extended(pod)) add_unique(keys, pod.metadata.ns + "/" + extended_claim_name(pod));
-  if (pod.extended_resource_claim_status && !pod.extended_resource_claim_status->resource_claim_name.empty())
-    add_unique(keys, pod.metadata.ns + "/" + pod.extended_resource_claim_status->resource_claim_name);
+  each_claim_name(pod, [&](std::string_view name) { add_unique(keys, pod.metadata.ns + "/" + std::string(name)); });
   return keys;
 }
 

@@ -2,6 +2,7 @@
 // (k8s.io/dynamic-resource-allocation/resourceclaim). Pure functions.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -78,6 +79,8 @@ bool needs_proof(const api::ResourceClaim& claim);
 // Index functions. The store keys of the claims that the pod's entries resolve to, published or not, and its extended
 // resource claim; of the templates its entries name. Without duplicates, in the order of the entries.
 std::vector<std::string> claim_keys_of(const api::Pod& pod);
+// The same without copies: calls f with each name, perhaps more than once; valid during the call.
+void each_claim_name(const api::Pod& pod, const std::function<void(std::string_view)>& f);
 // What View::pods_of_claim() finds the pod under: the same, and unknown_claims_key() of its namespace if entries of the
 // pod were not kept (api::may_have_more_claims). No claim has that key.
 std::vector<std::string> claim_index_keys_of(const api::Pod& pod);

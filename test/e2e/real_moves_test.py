@@ -198,8 +198,9 @@ def run(options, word):
                 small = figures(asks, record, last, 1)
                 moved, stood = len(record.moved), record.stood(time.monotonic())
             plans = manager_counts(manager)
-            said = collections.Counter(e["reason"] for e in api.items("/apis/events.k8s.io/v1/namespaces/default/events") if e["reason"].startswith("Mov"))
-            print(f"events: {dict(said)}", flush=True)
+            notes = [(e["reason"], e["note"]) for e in api.items("/apis/events.k8s.io/v1/namespaces/default/events") if e["reason"].startswith("Mov")]
+            held = collections.Counter(why(note) for reason, note in notes if reason == "MovesHeldBack")
+            print(f"events: {dict(collections.Counter(reason for reason, _ in notes))}; held back: {dict(held)}", flush=True)
             print(f"--defragment={word}: {options.nodes} cards, {len(asks.made)} asks of {options.life:.0f} s in {options.seconds:.0f} s, {kills} kills; for a whole card {number}, {placed} of them placed; "
                   f"waiting at a time {sum(w for w, _ in waiting) / len(waiting):.2f} with {sum(f for _, f in waiting) / len(waiting):.0f} slices free; "
                   f"wait {mean:.1f} s on the average, 9 of 10 below {slow:.1f} s; asks for one slice {small[0]}, wait {small[2]:.1f} s; "
@@ -213,6 +214,14 @@ def run(options, word):
             for one in helpers:
                 one.stopped.set()
             manager.kill()
+
+
+def why(note):
+    """Of a MovesHeldBack: the clause that says why, without names."""
+    for words in ("was not decided within the limits", "in every order", "PodDisruptionBudgets do not allow", "an hour"):
+        if words in note:
+            return words
+    return note.rsplit(": ", 1)[-1]
 
 
 def manager_counts(manager):

@@ -253,9 +253,9 @@ void EvictionWorld::add_groups(std::vector<preempt::PodGroupFacts> groups) {
 }
 
 void EvictionWorld::add_budgets() {
-  const preempt::PodsByNamespace pods(*world_);
-  for (const auto& [key, budget] : state_.objects.evictions.budgets)
-    world_->budgets.push_back(preempt::budget_of(*world_, pods, *budget));
+  std::vector<std::shared_ptr<const api::PodDisruptionBudget>> all;
+  for (const auto& [key, budget] : state_.objects.evictions.budgets) all.push_back(budget);
+  preempt::add_budgets(*world_, all);
 }
 
 // As controllers/preemption/world.cc: whether they stand is judged by the search.

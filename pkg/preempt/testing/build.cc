@@ -194,16 +194,17 @@ void Built::add_rest() {
     groups.push_back({false, std::string(kNamespace) + "/g" + std::to_string(i), model_.groups[i].min_count,
                       model_.groups[i].whole});
   join_groups(*world_, groups);
-  const PodsByNamespace pods(*world_);
+  std::vector<std::shared_ptr<const api::PodDisruptionBudget>> budgets;
   for (const ModelBudget& one : model_.budgets) {
-    api::PodDisruptionBudget budget;
-    budget.metadata.ns = kNamespace;
-    budget.metadata.name = "b";
-    budget.selector.emplace().match_labels["app"] = std::to_string(one.app);
-    budget.disruptions_allowed = one.allowed;
-    budget.always_allow = true;
-    world_->budgets.push_back(budget_of(*world_, pods, budget));
+    auto budget = std::make_shared<api::PodDisruptionBudget>();
+    budget->metadata.ns = kNamespace;
+    budget->metadata.name = "b";
+    budget->selector.emplace().match_labels["app"] = std::to_string(one.app);
+    budget->disruptions_allowed = one.allowed;
+    budget->always_allow = true;
+    budgets.push_back(std::move(budget));
   }
+  add_budgets(*world_, budgets);
   const auto name_of = [](const char* kind, int number) {
     return std::string(kNamespace) + "/" + kind + std::to_string(number);
   };
