@@ -1,5 +1,6 @@
 #include "pkg/preempt/device_counts.h"
 
+#include <algorithm>
 #include <string>
 #include <unordered_set>
 
@@ -45,10 +46,14 @@ DeviceCounts::DeviceCounts(const World& world, const std::vector<std::shared_ptr
       if (!counts.finished || counts.order_matters) continue;
       Wanted& wanted = wanted_.emplace_back();
       wanted.devices = request.exactly->count;
+      wanted.request = &request;
       wanted.free.resize(nodes.size());
       for (size_t i = 0; i < nodes.size(); ++i)
         if (counts.now[i] != allocator::FitCounts::kUnbounded && !blocked.contains(world.devices.node_name(nodes[i])))
           wanted.free[i] = counts.now[i];
+      if (std::all_of(wanted.free.begin(), wanted.free.end(), [](const auto& one) { return one.has_value(); }) &&
+          counts.total_now <= static_cast<uint64_t>(INT64_MAX))
+        wanted.total = static_cast<int64_t>(counts.total_now);
     }
 }
 

@@ -17,7 +17,9 @@ class DeviceCounts {
   // One request that needs a known number of devices.
   struct Wanted {
     int64_t devices = 0;
-    std::vector<std::optional<int64_t>> free;  // by node of the list, at most; nothing: counting says nothing
+    std::vector<std::optional<int64_t>> free;     // by node of the list, at most; nothing: counting says nothing
+    std::optional<int64_t> total;                 // on all of them together
+    const api::DeviceRequest* request = nullptr;  // of one of the claims
   };
   // In the scene as arranged. `claims` have no allocation.
   DeviceCounts(const World& world, const std::vector<std::shared_ptr<const api::ResourceClaim>>& claims,

@@ -108,6 +108,69 @@ TEST(PreemptProperty, OfEqualPodsTheAnswerIsTheTwins) {
   EXPECT_GT(verdicts[Verdict::kEvict], static_cast<int>(worlds / 20));
 }
 
+// Nodes whose GPUs are nearly all held, and a pod that wants some: moves help if enough are free in all (pooled.h).
+Model with_nearly_full_nodes(uint64_t seed) {
+  SeededRandom random(seed);
+  const auto between = [&random](int low, int high) {
+    return low + static_cast<int>(random.below(static_cast<uint64_t>(high - low + 1)));
+  };
+  Model model;
+  model.kind = Kind::kMoves;
+  const int nodes = between(2, 3), gpus = between(2, 3);
+  for (int node = 0; node < nodes; ++node) {
+    model.cpu.push_back(9);
+    model.cordoned.push_back(random.below(8) == 0);
+    const int first = static_cast<int>(model.devices.size());
+    for (int i = 0; i < gpus; ++i)
+      model.devices.push_back({"card-" + std::to_string(first + i), testing::DeviceKind::kGpu, node, first + i, 0, 24});
+    for (int at = 0; at < gpus;) {
+      const int count = between(1, std::min(2, gpus - at)), begin = at;
+      at += count;
+      if (random.below(4) == 0) continue;  // free
+      testing::ModelPod pod;
+      pod.node = node;
+      pod.cpu = 1;
+      pod.owned = random.below(8) != 0;
+      pod.terminates = random.below(12) == 0;
+      testing::ModelClaim claim;
+      claim.count = count;
+      for (int i = 0; i < count; ++i) claim.devices.push_back(first + begin + i);
+      claim.pods = {static_cast<int>(model.pods.size())};
+      claim.stranger = random.below(12) == 0;
+      pod.claims = {static_cast<int>(model.claims.size())};
+      model.claims.push_back(claim);
+      model.pods.push_back(pod);
+    }
+  }
+  testing::ModelPod asks;
+  asks.priority = 10 * between(-1, 1);
+  testing::ModelClaim claim;
+  claim.count = between(1, gpus);
+  asks.claims = {static_cast<int>(model.claims.size())};
+  model.claims.push_back(claim);
+  model.pending = {static_cast<int>(model.pods.size())};
+  model.pods.push_back(asks);
+  return model;
+}
+
+TEST(PreemptProperty, WhereDevicesAreScarceTheAnswerIsTheTwinsAndNeverIsSaidByCounting) {
+  const uint64_t worlds = test::number_from("DRA_PREEMPT_WORLDS", 300),
+                 first = test::number_from("DRA_PREEMPT_SEED", 1);
+  std::map<Verdict, int> verdicts;
+  int counted = 0;
+  for (uint64_t seed = first; seed < first + worlds; ++seed) {
+    const Model model = with_nearly_full_nodes(seed);
+    const testing::TwinAnswer twin = testing::slow_answer(model);
+    ++verdicts[twin.verdict];
+    Built built(model);
+    ASSERT_EQ(difference(model, twin, built), "") << "DRA_PREEMPT_SEED=" << seed;
+    if (twin.verdict == Verdict::kNever && who_must_move(built.world()).checks <= 2) ++counted;
+  }
+  if (worlds < 300) return;
+  EXPECT_GT(verdicts[Verdict::kEvict], static_cast<int>(worlds / 50));
+  EXPECT_GT(counted, static_cast<int>(worlds / 10));
+}
+
 // Nodes with the same pods, or nearly, whose budgets cover pods of several nodes, and a group of equal pods.
 Model with_alike_nodes(uint64_t seed) {
   SeededRandom random(seed);

@@ -5,6 +5,8 @@
 #include <string>
 #include <unordered_map>
 
+#include "pkg/preempt/pooled.h"
+
 namespace dra::preempt {
 namespace {
 
@@ -74,6 +76,13 @@ bool Search::late() const {
 }
 
 Search::Outcome Search::run() {
+  if (kind_ == Kind::kMoves) {
+    stage_.arrange({true, {}, promises_});
+    if (!moves_may_suffice(world_, stage_, fit_, candidates_)) {
+      best_.decided = true;
+      return std::move(best_);
+    }
+  }
   if (try_counting()) return std::move(best_);
   for (const Area& area : areas()) {
     if (bounds_ && best_.pods && !(area.bound < best_.harm)) break;  // all others are no better
