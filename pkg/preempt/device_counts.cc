@@ -51,7 +51,7 @@ DeviceCounts::DeviceCounts(const World& world, const std::vector<std::shared_ptr
       for (size_t i = 0; i < nodes.size(); ++i)
         if (counts.now[i] != allocator::FitCounts::kUnbounded && !blocked.contains(world.devices.node_name(nodes[i])))
           wanted.free[i] = counts.now[i];
-      if (std::all_of(wanted.free.begin(), wanted.free.end(), [](const auto& one) { return one.has_value(); }) &&
+      if (std::all_of(wanted.free.begin(), wanted.free.end(), [](const auto& known) { return known.has_value(); }) &&
           counts.total_now <= static_cast<uint64_t>(INT64_MAX))
         wanted.total = static_cast<int64_t>(counts.total_now);
     }
