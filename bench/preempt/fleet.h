@@ -90,14 +90,7 @@ class Fleet {
     if (question.gpus > 0) view.put(*world_->claims.back());
     view.put(named<api::DeviceClass>("gpu"));
     view.fleet_budgets = budgets_to_read();
-    struct Chooser : nodes::NodeChooser {
-      explicit Chooser(placement::Cluster& cluster) : cluster_(cluster) {}
-      nodes::NodeChoice choose(const api::Pod&, const std::vector<std::string>&) override { return {}; }
-      bool matches(const api::NodeSelector&, const std::string&) override { return false; }
-      std::vector<std::string> all_nodes() override { return {}; }
-      placement::Cluster* cluster() override { return &cluster_; }
-      placement::Cluster& cluster_;
-    } chooser(cluster_);
+    FleetChooser chooser(cluster_);
     preemption::Options options;
     options.scheduler_names = {"ours"};
     const Duration begun = thread_processor_time();
@@ -135,6 +128,15 @@ class Fleet {
     std::optional<std::vector<std::shared_ptr<const api::PodDisruptionBudget>>> budgets() const override {
       return fleet_budgets;
     }
+  };
+
+  struct FleetChooser : nodes::NodeChooser {
+    explicit FleetChooser(placement::Cluster& cluster) : cluster_(cluster) {}
+    nodes::NodeChoice choose(const api::Pod&, const std::vector<std::string>&) override { return {}; }
+    bool matches(const api::NodeSelector&, const std::string&) override { return false; }
+    std::vector<std::string> all_nodes() override { return {}; }
+    placement::Cluster* cluster() override { return &cluster_; }
+    placement::Cluster& cluster_;
   };
 
   template <class T>

@@ -1,5 +1,5 @@
 // Numbers: the place of an object in a list, by its key ("namespace/name"). Keeps no copies of keys: the objects must
-// outlive it. Not thread-safe.
+// outlive it. A table with open addressing, of which at least half is free. Not thread-safe.
 #pragma once
 
 #include <cstdint>
@@ -21,18 +21,17 @@ class Numbers {
   }
   // Of objects of one key the first counts.
   void add(const api::ObjectMeta& object, uint32_t number) {
-    Slot& slot = slot_of(object.ns, object.name);
+    Slot& slot = slots_[at(object.ns, object.name)];
     if (slot.object == nullptr) slot = {&object, number};
   }
   // Null: there is none.
   const uint32_t* find(std::string_view key) const {
     const size_t cut = key.find('/');
-    if (slots_.empty() || cut == std::string_view::npos) return nullptr;
-    return find(key.substr(0, cut), key.substr(cut + 1));
+    return cut == std::string_view::npos ? nullptr : find(key.substr(0, cut), key.substr(cut + 1));
   }
   const uint32_t* find(std::string_view ns, std::string_view name) const {
     if (slots_.empty()) return nullptr;
-    const Slot& slot = const_cast<Numbers*>(this)->slot_of(ns, name);
+    const Slot& slot = slots_[at(ns, name)];
     return slot.object == nullptr ? nullptr : &slot.number;
   }
 
@@ -41,12 +40,12 @@ class Numbers {
     const api::ObjectMeta* object = nullptr;
     uint32_t number = 0;
   };
-  // The object's, or the free one where it would be. At least half of them are free.
-  Slot& slot_of(std::string_view ns, std::string_view name) {
+  // The object's slot, or the free one where it would be.
+  size_t at(std::string_view ns, std::string_view name) const {
     const std::hash<std::string_view> hash;
-    for (size_t at = hash(name) + 31 * hash(ns);; ++at) {
-      Slot& slot = slots_[at & (slots_.size() - 1)];
-      if (slot.object == nullptr || (slot.object->name == name && slot.object->ns == ns)) return slot;
+    for (size_t i = hash(name) + 31 * hash(ns);; ++i) {
+      const api::ObjectMeta* there = slots_[i & (slots_.size() - 1)].object;
+      if (there == nullptr || (there->name == name && there->ns == ns)) return i & (slots_.size() - 1);
     }
   }
 

@@ -97,7 +97,7 @@ class State:
             broken += max(0, counted - allowed)
         return broken
 
-    def room(self, gone, pending):
+    def room(self, gone):
         """By node: devices and millicores that nobody has when these and all that terminate have left, beside others' promises."""
         free = {node: [{f"gpu-{d}" for d in range(self.devices)}, self.cpu] for node in self.nodes}
         for uid, pod in self.pods.items():
@@ -129,7 +129,7 @@ class State:
 
     def placed(self, gone, wants):
         """Whether pods with these wants (devices, millicores), which are equal, fit."""
-        free = self.room(gone, wants)
+        free = self.room(gone)
         for devices, cpu in wants:
             node = next((n for n in self.nodes if len(free[n][0]) >= devices and free[n][1] >= cpu), None)
             if node is None:
