@@ -80,8 +80,8 @@ class Fleet {
   }
 
   // The same as the manager asks it of its view (controllers/preemption/world.h), with 2,000 budgets in 200 namespaces.
-  // Of a pod alone.
-  Answer ask_of_view(const Question& question) {
+  // Of a pod alone; and how long it took.
+  std::pair<Answer, Duration> ask_of_view(const Question& question) {
     const size_t pods = world_->pods.size(), claims = world_->claims.size();
     add_pod("train-0", question.priority, question.cpu, "", {}, question.gpus);
     FleetView view;
@@ -100,12 +100,11 @@ class Fleet {
       const preemption::LiveWorld::Refusal refusal = live.ask_for(*world_->pods.back().object);
       if (refusal.why.empty()) answer = live.answer();
     }
-    took_ = thread_processor_time() - begun;
+    const Duration took = thread_processor_time() - begun;
     world_->pods.resize(pods);
     world_->claims.resize(claims);
-    return answer;
+    return {std::move(answer), took};
   }
-  Duration took() const { return took_; }  // the last of these
 
   // How many pods these budgets select, all together.
   size_t read_budgets() {
@@ -262,7 +261,6 @@ class Fleet {
   SeededRandom random_;
   allocator::Allocator allocator_{inventory_, {}, random_};
   std::unique_ptr<World> world_;
-  Duration took_{};
 };
 
 }  // namespace dra::preempt

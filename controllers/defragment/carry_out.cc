@@ -164,41 +164,41 @@ void DefragmentReconciler::go_on(const View& view, const api::Pod& pod, State& s
                        view.now() - std::chrono::duration_cast<WallTime::duration>(age));
   const Settled settled = settle_moves(view, pod, *plan, out);
   const bool has_place = !pod.node_name.empty() || pod.done();
-  if (has_place && settled.kept == 0) return end_plan(view, pod, *plan, "", settled.lost, out);
+  if (has_place && settled.kept == 0) return end_plan(view, pod, "", settled, out);
   if (settled.taken + settled.lost > 0) return write_settled(view, pod, std::move(*plan), settled.lost, out);
   if (has_place) return;
   // M2: judged as the stream has it, at its own write.
   const api::Pod* streamed = view.streamed_pod(pod.metadata.key());
   if (streamed == nullptr || streamed->metadata.resource_version != pod.metadata.resource_version)
     return void(out.requeue_in(kNextMove));
-  carry_out(view, pod, *plan, state, out);
+  carry_out(view, pod, *plan, settled, state, out);
 }
 
-void DefragmentReconciler::carry_out(const View& view, const api::Pod& pod, const Promise& plan, State& state,
-                                     ReconcileResult& out) const {
+void DefragmentReconciler::carry_out(const View& view, const api::Pod& pod, const Promise& plan, const Settled& settled,
+                                     State& state, ReconcileResult& out) const {
   using preempt::Verdict;
   preemption::LiveWorld live(view, engines_, options_.search);
   if (const preemption::LiveWorld::Refusal refusal = live.ask_for(pod); !refusal.why.empty())
-    return refusal.ordinary ? void() : end_when_placed(view, pod, plan, refusal.why, out);
+    return refusal.ordinary ? void() : end_when_placed(view, pod, settled, refusal.why, out);
   if (mode_for(view, pod) != Defragment::kOn)
-    return end_when_placed(view, pod, plan, "a DeviceClass of it allows no moves any more", out);
+    return end_when_placed(view, pod, settled, "a DeviceClass of it allows no moves any more", out);
   const preempt::Answer answer = live.answer();
-  const bool begun = progress_of(view, plan).begun > 0;
   if (answer.verdict == Verdict::kFits) {
     // The controller allocation places it; the planned places of others are free for it unless somebody went for them.
-    if (!begun) end_when_placed(view, pod, plan, "it fits without moves", out);
+    if (settled.begun == 0) end_when_placed(view, pod, settled, "it fits without moves", out);
     return;
   }
   if (answer.verdict == Verdict::kUndecided) return;  // nobody goes
   if (!answer.own_stands)
-    return end_when_placed(view, pod, plan,
+    return end_when_placed(view, pod, settled,
                            "it is not possible any more, or a promise that precedes it has a place of it", out);
   if (answer.verdict == Verdict::kNever)
-    return end_when_placed(view, pod, plan, "the pod does not fit, whoever moves", out);
+    return end_when_placed(view, pod, settled, "the pod does not fit, whoever moves", out);
   if (answer.verdict != Verdict::kEvict) return;  // it waits for those who left
-  if (!answer.fixed) return end_when_placed(view, pod, plan, "fewer or other moves do, and nobody has moved yet", out);
+  if (!answer.fixed)
+    return end_when_placed(view, pod, settled, "fewer or other moves do, and nobody has moved yet", out);
   if (const std::string why = live.why_others_could_take(answer); !why.empty())
-    return end_when_placed(view, pod, plan, why, out);
+    return end_when_placed(view, pod, settled, why, out);
   if (!plan.proven) {
     if (live.has_rival()) return;
     Promise proven = plan;
@@ -266,6 +266,7 @@ DefragmentReconciler::Settled DefragmentReconciler::settle_moves(const View& vie
   // A clock that was set back does not keep them for longer.
   const bool late = now == kTheyLeft && (bound >= kPlacesLast || bound <= -kPlacesLast);
   Settled settled;
+  settled.begun = progress.begun;
   for (const Progress::Kept& one : progress.kept) {
     Promise::Move& move = plan.moves[one.move];
     if (!one.taken_by.empty()) {
@@ -291,21 +292,21 @@ void DefragmentReconciler::write_settled(const View& view, const api::Pod& pod, 
 }
 
 // The pod waits, and its plan does not stand: it ends when nothing is kept for those who left for it.
-void DefragmentReconciler::end_when_placed(const View& view, const api::Pod& pod, const Promise& plan,
+void DefragmentReconciler::end_when_placed(const View& view, const api::Pod& pod, const Settled& settled,
                                            const std::string& why, ReconcileResult& out) const {
-  if (progress_of(view, plan).kept.empty()) end_plan(view, pod, plan, why, 0, out);
+  if (settled.kept == 0) end_plan(view, pod, why, settled, out);
 }
 
 // `why`: empty: the pod has its place.
-void DefragmentReconciler::end_plan(const View& view, const api::Pod& pod, const Promise& plan, const std::string& why,
-                                    size_t lost, ReconcileResult& out) const {
+void DefragmentReconciler::end_plan(const View& view, const api::Pod& pod, const std::string& why,
+                                    const Settled& settled, ReconcileResult& out) const {
   Write write = write_promise_removed(pod);
   if (!why.empty())
     emit_once(view, out,
               {ref_of(pod), false, "MovesEnded", "Defragmenting", "the plan of moves for it ended: " + why, ""});
-  else if (progress_of(view, plan).begun > 0)
+  else if (settled.begun > 0)
     write.on_success.push_back({Metric::Type::kCounter, "dra_defragment_placed_total", {}, 1});
-  count_lost(lost, write);
+  count_lost(settled.lost, write);
   out.add(std::move(write));
 }
 

@@ -60,23 +60,25 @@ class DefragmentReconciler : public reconcile::Reconciler {
   void write_plan(const reconcile::View& view, const api::Pod& pod, const preemption::LiveWorld& live,
                   preempt::Answer answer, std::vector<uint32_t> order, reconcile::ReconcileResult& out) const;
   void go_on(const reconcile::View& view, const api::Pod& pod, State& state, reconcile::ReconcileResult& out) const;
-  void carry_out(const reconcile::View& view, const api::Pod& pod, const protocol::Promise& plan, State& state,
-                 reconcile::ReconcileResult& out) const;
+  // What became of those who were to move.
+  struct Settled {
+    size_t begun = 0;            // of them: left, or terminate
+    size_t taken = 0, lost = 0;  // places that are settled now
+    size_t kept = 0;             // that are still kept
+  };
+  void carry_out(const reconcile::View& view, const api::Pod& pod, const protocol::Promise& plan,
+                 const Settled& settled, State& state, reconcile::ReconcileResult& out) const;
   void move_one(const reconcile::View& view, const api::Pod& pod, const protocol::Promise& plan,
                 preemption::LiveWorld& live, const preempt::Answer& answer, State& state,
                 reconcile::ReconcileResult& out) const;
-  struct Settled {
-    size_t taken = 0, lost = 0;  // places, now
-    size_t kept = 0;             // that are still kept
-  };
   Settled settle_moves(const reconcile::View& view, const api::Pod& pod, protocol::Promise& plan,
                        reconcile::ReconcileResult& out) const;
   void write_settled(const reconcile::View& view, const api::Pod& pod, protocol::Promise plan, size_t lost,
                      reconcile::ReconcileResult& out) const;
-  void end_when_placed(const reconcile::View& view, const api::Pod& pod, const protocol::Promise& plan,
-                       const std::string& why, reconcile::ReconcileResult& out) const;
-  void end_plan(const reconcile::View& view, const api::Pod& pod, const protocol::Promise& plan, const std::string& why,
-                size_t lost, reconcile::ReconcileResult& out) const;
+  void end_when_placed(const reconcile::View& view, const api::Pod& pod, const Settled& settled, const std::string& why,
+                       reconcile::ReconcileResult& out) const;
+  void end_plan(const reconcile::View& view, const api::Pod& pod, const std::string& why, const Settled& settled,
+                reconcile::ReconcileResult& out) const;
   void advise(const reconcile::View& view, const api::Pod& pod, State& state, const preemption::LiveWorld& live,
               const preempt::Answer& answer, reconcile::ReconcileResult& out) const;
 

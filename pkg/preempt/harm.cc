@@ -9,7 +9,7 @@ Harms::Harms(const World& world) : world_(world), budgets_(world.pods.size()) {
     for (const uint32_t pod : world.budgets[number].pods) budgets_[pod].push_back(number);
 }
 
-int64_t Harms::violations_of(const std::vector<uint32_t>& pods) const {
+int64_t Harms::violations_of(std::span<const uint32_t> pods) const {
   std::vector<std::pair<uint32_t, int64_t>> counted;  // of each budget; few sets have pods of many
   for (const uint32_t pod : pods)
     for (const uint32_t budget : budgets_[pod]) {
@@ -27,25 +27,7 @@ int64_t Harms::violations_of(const std::vector<uint32_t>& pods) const {
   return sum;
 }
 
-Harm Harms::of_victim(uint32_t pod) const {
-  Harm harm;
-  for (const uint32_t budget : budgets_[pod]) harm.violations += world_.budgets[budget].allowed <= 0 ? 1 : 0;
-  harm.number = 1;
-  harm.highest = world_.pods[pod].object->priority;
-  harm.sum = harm.highest + kPriorityOffset;
-  harm.start = -world_.pods[pod].start;
-  return harm;
-}
-
-Harm Harms::of_move(uint32_t pod) const {
-  Harm harm;
-  for (const uint32_t budget : budgets_[pod]) harm.violations += world_.budgets[budget].allowed <= 0 ? 1 : 0;
-  harm.number = 1;
-  harm.gib = world_.pods[pod].gib;
-  return harm;
-}
-
-Harm Harms::of_victims(const std::vector<uint32_t>& pods) const {
+Harm Harms::of_victims(std::span<const uint32_t> pods) const {
   Harm harm;
   harm.violations = violations_of(pods);
   harm.number = static_cast<int64_t>(pods.size());
@@ -62,7 +44,7 @@ Harm Harms::of_victims(const std::vector<uint32_t>& pods) const {
   return harm;
 }
 
-Harm Harms::of_moves(const std::vector<uint32_t>& pods) const {
+Harm Harms::of_moves(std::span<const uint32_t> pods) const {
   Harm harm;
   harm.violations = violations_of(pods);
   harm.number = static_cast<int64_t>(pods.size());

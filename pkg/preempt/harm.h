@@ -6,6 +6,7 @@
 
 #include <compare>
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "pkg/preempt/world.h"
@@ -29,14 +30,11 @@ struct Harm {
 class Harms {
  public:
   explicit Harms(const World& world);
-  Harm of_victims(const std::vector<uint32_t>& pods) const;
-  Harm of_moves(const std::vector<uint32_t>& pods) const;
-  // Of one pod.
-  Harm of_victim(uint32_t pod) const;
-  Harm of_move(uint32_t pod) const;
+  Harm of_victims(std::span<const uint32_t> pods) const;
+  Harm of_moves(std::span<const uint32_t> pods) const;
 
  private:
-  int64_t violations_of(const std::vector<uint32_t>& pods) const;
+  int64_t violations_of(std::span<const uint32_t> pods) const;
 
   const World& world_;
   std::vector<std::vector<uint32_t>> budgets_;  // by pod: those under which it counts

@@ -108,6 +108,14 @@ TEST(PreemptProperty, OfEqualPodsTheAnswerIsTheTwins) {
   EXPECT_GT(verdicts[Verdict::kEvict], static_cast<int>(worlds / 20));
 }
 
+// The number of the first one.
+int add_cards(Model& model, int node, int count) {
+  const int first = static_cast<int>(model.devices.size());
+  for (int i = first; i < first + count; ++i)
+    model.devices.push_back({"card-" + std::to_string(i), testing::DeviceKind::kGpu, node, i, 0, 24});
+  return first;
+}
+
 // Nodes whose GPUs are nearly all held, and a pod that wants some: moves help if enough are free in all (pooled.h).
 Model with_nearly_full_nodes(uint64_t seed) {
   SeededRandom random(seed);
@@ -120,9 +128,7 @@ Model with_nearly_full_nodes(uint64_t seed) {
   for (int node = 0; node < nodes; ++node) {
     model.cpu.push_back(9);
     model.cordoned.push_back(random.below(8) == 0);
-    const int first = static_cast<int>(model.devices.size());
-    for (int i = 0; i < gpus; ++i)
-      model.devices.push_back({"card-" + std::to_string(first + i), testing::DeviceKind::kGpu, node, first + i, 0, 24});
+    const int first = add_cards(model, node, gpus);
     for (int at = 0; at < gpus;) {
       const int count = between(1, std::min(2, gpus - at)), begin = at;
       at += count;
@@ -191,9 +197,7 @@ Model with_alike_nodes(uint64_t seed) {
   for (int node = 0; node < nodes; ++node) {
     model.cpu.push_back(9);
     model.cordoned.push_back(false);
-    const int first = static_cast<int>(model.devices.size());
-    for (int i = 0; i < gpus; ++i)
-      model.devices.push_back({"card-" + std::to_string(first + i), testing::DeviceKind::kGpu, node, first + i, 0, 24});
+    const int first = add_cards(model, node, gpus);
     int at = first;
     for (size_t i = 0; i < pods.size(); ++i) {
       testing::ModelPod pod = pods[i];

@@ -48,7 +48,7 @@ Search::Search(World& world, Stage& stage, Fit& fit, const Candidates& candidate
   if (options_.clock != nullptr) began_ = options_.clock->mono_now();
 }
 
-Harm Search::harm_of(const Set& pods) const {
+Harm Search::harm_of(std::span<const uint32_t> pods) const {
   return kind_ == Kind::kVictims ? harms_.of_victims(pods) : harms_.of_moves(pods);
 }
 
@@ -108,8 +108,7 @@ bool Search::matters_everywhere() const {
 
 std::vector<Search::Area> Search::areas() {
   std::vector<Harm> harm(world_.pods.size());
-  for (const uint32_t pod : candidates_.all())
-    harm[pod] = kind_ == Kind::kVictims ? harms_.of_victim(pod) : harms_.of_move(pod);
+  for (const uint32_t pod : candidates_.all()) harm[pod] = harm_of({&pod, 1});
   const auto cheaper = [&harm](uint32_t a, uint32_t b) { return harm[a] < harm[b]; };
   if (kind_ == Kind::kMoves || world_.pending.size() != 1 || matters_everywhere()) {
     Set cheapest_first = candidates_.all();

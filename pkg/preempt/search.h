@@ -16,6 +16,7 @@
 #include <cstdint>
 #include <optional>
 #include <set>
+#include <span>
 #include <vector>
 
 #include "pkg/preempt/bounds.h"
@@ -41,7 +42,7 @@ class Search {
     Found found;
   };
   Outcome run();
-  Harm harm_of(const std::vector<uint32_t>& pods) const;
+  Harm harm_of(std::span<const uint32_t> pods) const;
 
  private:
   struct Conflict {

@@ -61,11 +61,14 @@ class State:
     def __init__(self, state, nodes, devices, cpu, owner):
         self.nodes, self.devices, self.cpu = nodes, devices, cpu
         self.pods, self.budgets = state["pod"], list(state["budget"].values())
-        self.names = {p["metadata"]["name"]: uid for uid, p in self.pods.items()}
         self.claims = list(state["claim"].values())
-        record = json.loads(condition(self.pods[owner], PROMISE)["message"]) if owner in self.pods and condition(self.pods[owner], PROMISE) else None
-        self.record = record
+        promise = condition(self.pods[owner], PROMISE) if owner in self.pods else None
+        self.record = promise and json.loads(promise["message"])
         self.owner = owner
+
+    def asking(self):
+        """The pods that were promised places (uids)."""
+        return [p.rsplit("/", 1)[1] for p in self.record.get("places", {})] or [self.owner]
 
     def runs(self, uid):
         pod = self.pods.get(uid)
@@ -141,9 +144,8 @@ class State:
 
     def wants(self):
         """What the pods of the promise ask for; None: not judged here."""
-        uids = [p.rsplit("/", 1)[1] for p in self.record.get("places", {})] or [self.owner]
         wants = []
-        for uid in uids:
+        for uid in self.asking():
             pod = self.pods.get(uid)
             if pod is None or pod["spec"].get("nodeName"):
                 return None
@@ -160,7 +162,7 @@ class State:
         wants = self.wants()
         if wants is None:
             return None
-        priority = min(self.pods[u]["spec"].get("priority", 0) for u in [p.rsplit("/", 1)[1] for p in self.record.get("places", {})] or [self.owner])
+        priority = min(self.pods[u]["spec"].get("priority", 0) for u in self.asking())
         units = {self.unit(u) for u, p in self.pods.items()
                  if self.runs(u) and p["spec"]["schedulerName"] == "ours" and p["spec"].get("priority", 0) < priority and p["spec"]["nodeName"] in self.nodes}
         units = [u for u in units if all(self.pods[p]["spec"].get("priority", 0) < priority for p in u) and self.violations(u, False) == 0]

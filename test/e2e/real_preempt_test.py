@@ -24,6 +24,7 @@ import api as rest  # noqa: E402
 import budget_judge  # noqa: E402
 import manager as managers  # noqa: E402
 import real_cluster  # noqa: E402
+from budget_judge import PROMISE, condition  # noqa: E402
 
 CORE = "/api/v1"
 PODS = CORE + "/namespaces/default/pods"
@@ -36,12 +37,7 @@ STRATEGIC = "application/strategic-merge-patch+json"
 CONTROLLERS = "replicaset-controller,disruption-controller,garbage-collector-controller,serviceaccount-controller"
 RANKS = {"low": 10, "mid": 100, "high": 1000}
 NODES, DEVICES = 6, 4
-PROMISE = "dra-controller-manager/Promise"
 SLOWEST = 60  # seconds from the moment when the last promised claim is free to the preemptor's binding
-
-
-def condition(pod, kind):
-    return next((c for c in pod.get("status", {}).get("conditions", []) if c["type"] == kind), None)
 
 
 def steady(call, *arguments):
@@ -179,7 +175,7 @@ class Record:
         for (owner, victims), revision in self.written.items():
             if any(v.rsplit("/", 1)[1] in self.victims for v in victims) and (fault := judge.verdict(owner, revision)):
                 faults.append(fault)
-        return faults, f"{judge.judged} promises judged by their budgets, {judge.broken} had to break one"
+        return faults, f"{judge.judged} promises judged by their budgets, {judge.broken} broke one"
 
     def higher(self, owner, first, last):
         """Pods of ours of a higher priority that were bound meanwhile: they may have taken the place."""

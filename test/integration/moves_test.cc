@@ -7,7 +7,18 @@ namespace dra::integration::moves_test {
 
 using namespace std::chrono_literals;
 
-class Moves : public Moving {};
+class Moves : public Moving {
+ protected:
+  // "whole" fits if "m0" and "m1" move. One of them has gone, and further evictions are refused.
+  bool one_of_two_moves() {
+    nodes_ = 3;
+    begin_moving();
+    two_must_move([this](const std::string& name) { create(name); });
+    allow_evictions(1);
+    create("whole", "four-gpu");
+    return within(20s, [&] { return all_moved().size() == 1 && gone(moved()); });
+  }
+};
 
 TEST_F(Moves, OnePodMovesToThePlaceThatIsKeptForItsNextOne) {
   begin_moving();
@@ -109,12 +120,7 @@ TEST_F(Moves, APlaceThatItsNextPodCannotTakeIsNotKeptForever) {
 // Two must move. The next pod of the first has its place, and ends, while the second is kept by a budget: what it had
 // is anybody's then, and the plan goes on.
 TEST_F(Moves, APlaceIsKeptOnce) {
-  nodes_ = 3;
-  begin_moving();
-  two_must_move([this](const std::string& name) { create(name); });
-  allow_evictions(1);
-  create("whole", "four-gpu");
-  ASSERT_TRUE(within(20s, [&] { return all_moved().size() == 1 && gone(moved()); }));
+  ASSERT_TRUE(one_of_two_moves());
   const std::string first = moved(), second = first == "m0" ? "m1" : "m0";
   create(first + "-next");
   ASSERT_TRUE(within(20s, [&] { return bound(first + "-next"); }));
@@ -172,12 +178,7 @@ TEST_F(Moves, TwoMoveAndEachGetsItsPlace) {
 
 // One has moved; then the pod fits where the other one would go. It goes there, and the other one stays.
 TEST_F(Moves, WhoHasNotLeftStaysWhenThePodFitsInItsNewPlace) {
-  nodes_ = 3;
-  begin_moving();
-  two_must_move([this](const std::string& name) { create(name); });
-  allow_evictions(1);
-  create("whole", "four-gpu");
-  ASSERT_TRUE(within(20s, [&] { return all_moved().size() == 1 && gone(moved()); }));
+  ASSERT_TRUE(one_of_two_moves());
   const std::string first = moved(), second = first == "m0" ? "m1" : "m0";
   create(first + "-next");
   ASSERT_TRUE(within(20s, [&] { return bound(first + "-next"); }));
@@ -277,12 +278,7 @@ TEST_F(Moves, ABudgetThatClosesKeepsThemUntilItOpens) {
 
 // One has moved, and then the other one's budget closes: the plan waits, and says so, until it opens.
 TEST_F(Moves, ABudgetThatClosesHalfWayIsWaitedFor) {
-  nodes_ = 3;
-  begin_moving();
-  two_must_move([this](const std::string& name) { create(name); });
-  allow_evictions(1);
-  create("whole", "four-gpu");
-  ASSERT_TRUE(within(20s, [&] { return all_moved().size() == 1 && gone(moved()); }));
+  ASSERT_TRUE(one_of_two_moves());
   const std::string first = moved(), second = first == "m0" ? "m1" : "m0";
   create(first + "-next");
   api().merge(Api::path("Pod", second), {{"metadata", {{"labels", {{"app", "kept"}}}}}});
